@@ -114,6 +114,9 @@
     STATE(POOL_ENDS_IDLE, "a worker ends for want of jobs")                                                  \
     STATE(POOL_STAYS_FOR_JOB, "a worker about to end finds a job")                                           \
     STATE(POOL_BLOCKED, "a job blocks, and its thread's place is free")                                      \
+    STATE(POOL_WAIT_PARKS, "a worker whose job waits parks")                                                 \
+    STATE(POOL_STUCK_FINDS, "a worker whose job waits finds its job in a stuck pool")                        \
+    STATE(POOL_IDLE_PARKS, "a thread that waits until a pool is idle parks")                                 \
     STATE(GROUP_WAKES, "the last job of a group wakes a sleeper")                                            \
     STATE(GROUP_WAKES_WORKERS, "the last job of a group wakes workers")                                      \
     STATE(GROUP_FOLLOWED, "the last job of a group submits the one that follows")                            \

@@ -116,9 +116,9 @@ static inline ilk_job *deque_steal(struct deque *deque, const void *group, bool 
     }
     ilk_job *job = ilk_atomic_load(&place->job, memory_order_relaxed); /* DQ3 */
     int64_t stolen = top;
-    /* DQ5: with it, neither job nor group has been overwritten. */
+    /* With it, neither job nor group has been overwritten. */
     const bool ours = ilk_atomic_compare_exchange(&deque->top, &stolen, top + 1, memory_order_seq_cst,
-                                                  memory_order_relaxed);
+                                                  memory_order_relaxed); /* DQ5 */
     if (!ours) {
         ILK__REACHES(DEQUE_THIEF_OUTRUN, true);
         *lost = true;
@@ -131,8 +131,8 @@ static inline ilk_job *deque_steal(struct deque *deque, const void *group, bool 
 /* The owner's: whether `job` is the one pushed last, or was: a thief may have it by now. */
 static inline bool deque_has_last(struct deque *deque, const ilk_job *job) ILK_NONBLOCKING {
     const int64_t bottom = ilk_atomic_load(&deque->bottom, memory_order_relaxed); /* DQ1 */
-    return ilk_atomic_load(&deque_place(deque, bottom - 1)->job, memory_order_relaxed) ==
-           job; /* DQ3: our own */
+    const struct deque_place *last = deque_place(deque, bottom - 1);
+    return ilk_atomic_load(&last->job, memory_order_relaxed) == job; /* DQ3: our own */
 }
 
 /* The owner's: the job pushed last, with its group, or NULL. */

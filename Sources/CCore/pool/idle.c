@@ -64,6 +64,7 @@ ILK_NOINLINE ilk_status ilk_pool_wait_idle_until(ilk_pool *pool, uint64_t deadli
         if (is_idle(pool)) {
             break;
         }
+        ILK__REACHES(POOL_IDLE_PARKS, true);
         if (ilk_park_wait(&pool->idles, idles, deadline_ns) == ILK_TIMEDOUT) {
             status = is_idle(pool) ? ILK_OK : ILK_TIMEDOUT;
             break;

@@ -69,8 +69,9 @@ static bool is_awaited(const ilk_job *job, const void *context) {
 /* Wherever it is, in a stuck pool. */
 static ilk_job *search(struct pool_worker *worker, const struct pool_wait *wait) {
     ilk_pool *pool = worker->pool;
-    /* PL13: raised before the count of wake-ups was stepped. */
-    if (!ilk_atomic_load(&pool->is_stuck, memory_order_relaxed) || worker->depth >= ILK_POOL_HELP_DEPTH) {
+    /* Raised before the count of wake-ups was stepped. */
+    if (!ilk_atomic_load(&pool->is_stuck, memory_order_relaxed) || /* PL13 */
+        worker->depth >= ILK_POOL_HELP_DEPTH) {
         return NULL;
     }
     if (ilk__pool_gather(pool)) {
@@ -80,6 +81,7 @@ static ilk_job *search(struct pool_worker *worker, const struct pool_wait *wait)
     for (size_t index = 0; index < POOL_PRIORITIES; index++) {
         ilk_job *job = ilk__pool_pick(pool, order[index], true, is_awaited, wait);
         if (job != NULL) {
+            ILK__REACHES(POOL_STUCK_FINDS, true);
             return job;
         }
     }
@@ -104,6 +106,7 @@ static ilk_job *sleep_awaiting(struct pool_worker *worker, struct pool_wait *wai
         if (wait->is_over(wait->object) || (job = search(worker, wait)) != NULL) {
             break;
         }
+        ILK__REACHES(POOL_WAIT_PARKS, true);
         if (ilk_park_wait(&worker->wakes, wakes, wait->deadline_ns) == ILK_TIMEDOUT) {
             *status = wait->is_over(wait->object) ? ILK_OK : ILK_TIMEDOUT;
             break;

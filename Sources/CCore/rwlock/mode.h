@@ -23,8 +23,8 @@ enum { ILK__WRITES_PER_PROBE = 32, ILK__WRITES_PER_CALM_PROBE = 512 };
 #define ILK__MODE_PLAIN UINT32_C(0xF0000000)
 
 static inline bool ilk__mode_is_plain(const ilk_rwlock *lock) ILK_NONBLOCKING {
-    /* RG1: a plain lock's never changes. */
-    return ilk_atomic_load(&lock->mode_state, memory_order_relaxed) >= ILK__MODE_PLAIN;
+    /* A plain lock's never changes. */
+    return ilk_atomic_load(&lock->mode_state, memory_order_relaxed) >= ILK__MODE_PLAIN; /* RG1 */
 }
 
 /* Counts one write of a lock with SLOTS. True: its writer should probe what slots cost. */

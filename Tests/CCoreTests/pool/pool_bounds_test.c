@@ -4,29 +4,13 @@
  * timers' mutex. The linker puts this file in front of the submission of a timer's job (--wrap).
  */
 #include "pool/pool.h"
-#include "support/test.h"
+#include "support/pool.h"
 #include <interlock/interlock.h>
 #include <interlock/pool.h>
 #include <sched.h>
 #include <stdlib.h>
 
 enum { SECOND = 1000000000, MILLISECOND = 1000000 };
-
-static ilk_pool *make(ilk_pool_options options) {
-    ilk_pool *pool = NULL;
-    check_equal(ilk_pool_create(&pool, &options), ILK_OK);
-    return pool;
-}
-
-static uint64_t limit(void) {
-    return ilk_deadline_in_ns(UINT64_C(60) * SECOND);
-}
-
-static void end(ilk_pool *pool) {
-    ilk_pool_close(pool);
-    check_equal(ilk_pool_wait_until(pool, limit()), ILK_OK);
-    ilk_pool_destroy(pool);
-}
 
 /* ---- Jobs at a time ---- */
 
@@ -72,7 +56,7 @@ static void begin(struct again *again) {
  *                        one of the two becomes spare, and ends */
 static void a_pool_runs_no_more_jobs_than_threads_once_a_job_has_blocked(void **state) {
     (void)state;
-    ilk_pool *pool = make((ilk_pool_options){.threads = 1, .idle_ns = MILLISECOND});
+    ilk_pool *pool = pool_make((ilk_pool_options){.threads = 1, .idle_ns = MILLISECOND});
     ILK_ATOMIC(bool) ends = false;
     ilk_group group = {0};
     struct again other = {.pool = pool, .group = &group, .runs = STAGE_INIT, .ends = &ends};
@@ -80,14 +64,14 @@ static void a_pool_runs_no_more_jobs_than_threads_once_a_job_has_blocked(void **
         .pool = pool, .group = &group, .runs = STAGE_INIT, .ends = &ends, .other = &other.runs};
     begin(&first);
     begin(&other);
-    const uint64_t deadline = limit();
+    const uint64_t deadline = far_limit();
     while (ilk_pool_get_info(pool).threads != 1) {
         check(ilk_now_ns() < deadline);
         sched_yield();
     }
     ilk_atomic_store(&ends, true, memory_order_relaxed);
-    check_equal(ilk_group_wait_until(&group, limit()), ILK_OK);
-    end(pool);
+    group_await(&group);
+    pool_end(pool);
 }
 
 /* ---- Timers ---- */
@@ -127,7 +111,7 @@ static void timers_are_handed_over_in_batches(void **state) {
     static ilk_timer timers[TIMERS];
     ilk_timer later;
     ilk_group group = {0};
-    ilk_pool *pool = make((ilk_pool_options){.threads = 1});
+    ilk_pool *pool = pool_make((ilk_pool_options){.threads = 1});
     holds_hand_over = true;
     const uint64_t due = ilk_deadline_in_ns(20 * MILLISECOND); /* most are set by then */
     for (int i = 0; i < TIMERS; i++) {
@@ -138,9 +122,9 @@ static void timers_are_handed_over_in_batches(void **state) {
     check(ilk_pool_get_info(pool).timers >= TIMERS - BATCH_MOST + 1);
     check(ilk_pool_cancel(pool, &later));
     stage_reach(&hand_over, 2);
-    check_equal(ilk_group_wait_until(&group, limit()), ILK_OK);
+    group_await(&group);
     check_equal(ilk_pool_get_info(pool).timers, 0);
-    end(pool);
+    pool_end(pool);
 }
 
 enum { MANY = 100000, CHILDREN_MOST = 64 };
@@ -185,7 +169,7 @@ static void no_timer_is_dear_to_take_out(void **state) {
     check(timers != NULL && back != NULL);
     back->timers = timers;
     for (enum order order = AS_ONE; order < ORDERS; order++) {
-        ilk_pool *pool = make((ilk_pool_options){.threads = 1});
+        ilk_pool *pool = pool_make((ilk_pool_options){.threads = 1});
         uint32_t random = 20261124 + order;
         check_during("order and seed", random);
         for (int i = 0; i < MANY; i++) {
@@ -207,7 +191,7 @@ static void no_timer_is_dear_to_take_out(void **state) {
         expect_few_children(timers);
         ilk_pool_close_now(pool, count_back, back);
         check_equal(ilk_pool_get_info(pool).timers, 0);
-        end(pool);
+        pool_end(pool);
         for (int i = 0; i < MANY; i++) {
             check_equal(ilk_atomic_load(&back->counts[i], memory_order_relaxed), order + 1);
         }

@@ -744,6 +744,7 @@ static void a_child_of_fork_has_a_closed_pool(void **state) {
         check(info.threads == 0 && info.blocked == 0 && info.timers == 0);
         check(ilk_pool_cancel(pool, &timer));
         check(!ilk_pool_cancel(pool, &timer));
+        check_equal(ilk_pool_get_info(pool).timers, 0);
         ilk_pool_destroy(pool);
         ilk_pool *fresh = make(2); /* a pool of its own */
         ilk_group group = {0};

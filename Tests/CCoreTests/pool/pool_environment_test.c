@@ -3,7 +3,7 @@
  * What threads of a pool have of the process and not of the thread that starts them: processors, scheduling class, nice
  * value; and the signals that they take.
  */
-#include "support/test.h"
+#include "support/pool.h"
 #include <dirent.h>
 #include <interlock/diagnostics.h>
 #include <interlock/interlock.h>
@@ -21,28 +21,6 @@
 #include <unistd.h>
 
 enum { SECOND = 1000000000 };
-
-static ilk_pool *make(ilk_pool_options options) {
-    ilk_pool *pool = NULL;
-    check_equal(ilk_pool_create(&pool, &options), ILK_OK);
-    return pool;
-}
-
-static uint64_t limit(void) {
-    return ilk_deadline_in_ns(UINT64_C(120) * SECOND);
-}
-
-static void end(ilk_pool *pool) {
-    ilk_pool_close(pool);
-    check_equal(ilk_pool_wait_until(pool, limit()), ILK_OK);
-    ilk_pool_destroy(pool);
-}
-
-static void submit(ilk_pool *pool, ilk_job *job, void (*function)(void *), void *context, ilk_group *group) {
-    ilk_job_init(job, function, context);
-    ilk_job_set_group(job, group);
-    check(ilk_pool_submit(pool, job));
-}
 
 /* ---- Scheduling ---- */
 
@@ -114,7 +92,7 @@ static void become_and_submit(void *context) {
     struct submitter *submitter = context;
     submitter->could = submitter->become();
     if (submitter->could) {
-        submit(submitter->pool, &submitter->job, see, submitter, &submitter->group);
+        pool_submit(submitter->pool, &submitter->job, see, submitter, &submitter->group);
     }
 }
 
@@ -124,13 +102,13 @@ static void become_and_submit(void *context) {
  *                                                      second thread: like the process */
 static void expect_worker_like_process(bool (*become)(void), long policy) {
     struct submitter submitter = {.become = become, .held = STAGE_INIT};
-    submitter.pool = make((ilk_pool_options){.threads = 1, .max_threads = 2});
-    submit(submitter.pool, &submitter.holder, hold, &submitter, NULL);
+    submitter.pool = pool_make((ilk_pool_options){.threads = 1, .max_threads = 2});
+    pool_submit(submitter.pool, &submitter.holder, hold, &submitter, NULL);
     stage_await(&submitter.held, 1);
     struct thread thread;
     thread_start(&thread, become_and_submit, &submitter);
     thread_join(&thread);
-    check_equal(ilk_group_wait_until(&submitter.group, limit()), ILK_OK);
+    group_await(&submitter.group);
     if (submitter.could) {
         const struct scheduling process = of_thread(getpid());
         check_equal(ilk_pool_get_info(submitter.pool).threads, 2);
@@ -139,7 +117,7 @@ static void expect_worker_like_process(bool (*become)(void), long policy) {
         check_equal(submitter.worker.nice, process.nice);
     }
     stage_reach(&submitter.held, 2);
-    end(submitter.pool);
+    pool_end(submitter.pool);
     if (!submitter.could) {
         print_message("skipped: the system has one processor, or refuses the change or the way back\n");
         skip();
@@ -209,6 +187,24 @@ static void threads_of_a_batch_process_are_batch(void **state) {
     expect_worker_like_process(become_other, SCHED_BATCH);
 }
 
+/* Without what is not of the class. */
+static void threads_of_a_batch_process_that_forks_others_are_batch(void **state) {
+    (void)state;
+    check(set_policy(SCHED_BATCH | SCHED_RESET_ON_FORK));
+    expect_worker_like_process(become_other, SCHED_BATCH);
+}
+
+static void threads_of_a_nice_process_are_nice(void **state) {
+    (void)state;
+    const int own = getpriority(PRIO_PROCESS, 0);
+    if (own > 12) { /* the submitter is nicer still */
+        print_message("skipped: the process is too nice\n");
+        skip();
+    }
+    check_equal(setpriority(PRIO_PROCESS, 0, own + 2), 0);
+    expect_worker_like_process(become_nicer, SCHED_OTHER);
+}
+
 /* And so is the submitter. */
 static void threads_of_a_real_time_process_are_not(void **state) {
     (void)state;
@@ -237,7 +233,7 @@ static void threads_of_a_process_on_one_processor_are_there(void **state) {
 
 static void make_from_one_processor(void *context) {
     if (set_one_processor()) {
-        *(ilk_pool **)context = make((ilk_pool_options){.name = "default"});
+        *(ilk_pool **)context = pool_make((ilk_pool_options){.name = "default"});
     }
 }
 
@@ -253,7 +249,7 @@ static void a_pool_has_a_thread_for_each_processor_of_the_process(void **state) 
     }
     const cpu_set_t processors = of_thread(0).processors;
     check_equal(ilk_pool_get_info(pool).threads, CPU_COUNT(&processors));
-    end(pool);
+    pool_end(pool);
 }
 
 /* ---- Signals ---- */
@@ -296,7 +292,7 @@ static uint64_t signals_to_hold(void) {
 }
 
 static void expect_signals_of(const char *name) {
-    const uint64_t deadline = limit();
+    const uint64_t deadline = far_limit();
     bool was_found = false;
     while (!was_found) { /* a thread names itself */
         check(ilk_now_ns() < deadline);
@@ -322,7 +318,7 @@ static void threads_hold_all_but_synchronous_signals_back(void **state) {
     sigset_t all;
     check_equal(sigfillset(&all), 0);
     check_equal(pthread_sigmask(SIG_SETMASK, &all, NULL), 0);
-    ilk_pool *pool = make((ilk_pool_options){.name = "held", .threads = 1});
+    ilk_pool *pool = pool_make((ilk_pool_options){.name = "held", .threads = 1});
     ilk_timer timer;
     ilk_timer_init(&timer, nothing, NULL);
     check_equal(ilk_pool_submit_at(pool, &timer, ILK_FOREVER), ILK_OK);
@@ -331,7 +327,7 @@ static void threads_hold_all_but_synchronous_signals_back(void **state) {
     expect_signals_of("held-timers");
     expect_signals_of("interlock-watch");
     check(ilk_pool_cancel(pool, &timer));
-    end(pool);
+    pool_end(pool);
 }
 
 static void crash(void *unused) {
@@ -350,10 +346,10 @@ static void crash_in_job(void *unused) {
     /* Not the handlers of a sanitizer. */
     const struct sigaction action = {.sa_handler = on_crash};
     check_equal(sigaction(SIGSEGV, &action, NULL), 0);
-    ilk_pool *pool = make((ilk_pool_options){.threads = 1});
+    ilk_pool *pool = pool_make((ilk_pool_options){.threads = 1});
     static ilk_job job;
-    submit(pool, &job, crash, NULL, NULL);
-    end(pool);
+    pool_submit(pool, &job, crash, NULL, NULL);
+    pool_end(pool);
 }
 
 static void a_crash_handler_runs_for_a_crash_in_a_job(void **state) {
@@ -372,6 +368,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_thread_is_not_round_robin_like_its_submitter),
     cmocka_unit_test(a_thread_has_not_the_nice_value_of_its_submitter),
     cmocka_unit_test(threads_of_a_batch_process_are_batch),
+    cmocka_unit_test(threads_of_a_batch_process_that_forks_others_are_batch),
+    cmocka_unit_test(threads_of_a_nice_process_are_nice),
     cmocka_unit_test(threads_of_a_real_time_process_are_not),
     cmocka_unit_test(threads_of_a_process_on_one_processor_are_there),
     cmocka_unit_test(a_pool_has_a_thread_for_each_processor_of_the_process),

@@ -7,6 +7,7 @@
 #include <interlock/pool.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { SECOND = 1000000000 };
 
@@ -461,6 +462,96 @@ static void jobs_in_a_busy_workers_deque_begin_on_another(void **state) {
     free(crowd);
 }
 
+/* A job that comes by a timer, or when a job of another pool has ended. */
+struct later {
+    ilk_timer timer;
+    ilk_group before;
+    ilk_job first;
+};
+
+static void prepare_waiting(struct crowd *crowd, int index, ilk_job *job, ilk_priority priority) {
+    crowd->jobs[index].crowd = crowd;
+    ilk_job_set_priority(job, priority);
+    ilk_job_set_group(job, &crowd->group);
+}
+
+static void set_waiting(struct crowd *crowd, int index, ilk_priority priority, struct later *later) {
+    ilk_timer_init(&later->timer, begin_waiting_job, &crowd->jobs[index]);
+    prepare_waiting(crowd, index, ilk_timer_job(&later->timer), priority);
+    check_equal(ilk_pool_submit_at(crowd->pool, &later->timer, (uint64_t)index + 1),
+                ILK_OK); /* due, in order */
+}
+
+static void follow_waiting(struct crowd *crowd, int index, ilk_priority priority, struct later *later,
+                           ilk_pool *other) {
+    submit(other, &later->first, do_nothing, NULL, ILK_PRIORITY_HIGH, &later->before); /* HIGH: in order */
+    ilk_job_init(&crowd->jobs[index].job, begin_waiting_job, &crowd->jobs[index]);
+    prepare_waiting(crowd, index, &crowd->jobs[index].job, priority);
+    check(ilk_group_follow(&later->before, crowd->pool, &crowd->jobs[index].job));
+}
+
+static void await_no_timers(ilk_pool *pool) {
+    const uint64_t deadline = ilk_deadline_in_ns(UINT64_C(120) * SECOND);
+    while (ilk_pool_get_info(pool).timers != 0) {
+        check(ilk_now_ns() < deadline);
+        sched_yield();
+    }
+}
+
+enum route { BY_TIMER, AS_FOLLOWER };
+enum { EACH = 100, PRIORITIES = 3 };
+
+/*  worker                   this thread, beside the timers' thread, or another pool's
+ *   is in the host
+ *                            submits the restless job, then EACH jobs of each priority come in their order
+ *   runs the restless job until all have begun                                                             */
+static void expect_bounds(enum route route, ilk_priority of_restless) {
+    static struct later later[PRIORITIES * EACH];
+    memset(later, 0, sizeof later);
+    struct crowd *crowd = make_crowd(1, PRIORITIES * EACH), *holder = make_crowd(1, 0);
+    ilk_job first, held;
+    submit(crowd->pool, &crowd->host, hold_crowd, crowd, ILK_PRIORITY_HIGH, NULL);
+    stage_await(&crowd->stage, 1);
+    submit(holder->pool, &held, hold_crowd, holder, ILK_PRIORITY_HIGH, NULL);
+    stage_await(&holder->stage, 1);
+    submit(crowd->pool, &first, do_nothing, NULL, ILK_PRIORITY_NORMAL, NULL); /* whose refill takes others */
+    submit(crowd->pool, &crowd->restless, run_restless, crowd, of_restless, &crowd->group);
+    for (int i = 0; i < PRIORITIES * EACH; i++) {
+        const ilk_priority priority = (ilk_priority)(i / EACH);
+        if (route == BY_TIMER) {
+            set_waiting(crowd, i, priority, &later[i]);
+        } else {
+            follow_waiting(crowd, i, priority, &later[i], holder->pool);
+        }
+    }
+    ilk_timer last; /* taken out: the batch before it has been submitted */
+    ilk_timer_init(&last, do_nothing, NULL);
+    await_no_timers(crowd->pool);
+    check_equal(ilk_pool_submit_at(crowd->pool, &last, 0), ILK_OK);
+    await_no_timers(crowd->pool);
+    stage_reach(&holder->stage, 3);
+    end(holder->pool);
+    stage_reach(&crowd->stage, 3);
+    end_crowd(crowd);
+    check_bound(crowd, ILK_PRIORITY_NORMAL * EACH, (ILK_PRIORITY_NORMAL + 1) * EACH, 1024, 64);
+    check_bound(crowd, ILK_PRIORITY_HIGH * EACH, (ILK_PRIORITY_HIGH + 1) * EACH, 0, 2);
+    check_bound(crowd, ILK_PRIORITY_LOW * EACH, (ILK_PRIORITY_LOW + 1) * EACH, 0, 64);
+    free(holder);
+    free(crowd);
+}
+
+static void timers_jobs_begin_beside_one_that_submits_itself(void **state) {
+    (void)state;
+    expect_bounds(BY_TIMER, ILK_PRIORITY_NORMAL);
+    expect_bounds(BY_TIMER, ILK_PRIORITY_HIGH);
+}
+
+static void jobs_that_follow_begin_beside_one_that_submits_itself(void **state) {
+    (void)state;
+    expect_bounds(AS_FOLLOWER, ILK_PRIORITY_NORMAL);
+    expect_bounds(AS_FOLLOWER, ILK_PRIORITY_HIGH);
+}
+
 /* ---- Groups ---- */
 
 static void a_waiter_may_free_the_group_at_once(void **state) {
@@ -748,6 +839,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(jobs_from_outside_begin_beside_one_that_submits_itself),
     cmocka_unit_test(jobs_of_a_job_begin_beside_one_that_submits_itself),
     cmocka_unit_test(jobs_in_a_busy_workers_deque_begin_on_another),
+    cmocka_unit_test(timers_jobs_begin_beside_one_that_submits_itself),
+    cmocka_unit_test(jobs_that_follow_begin_beside_one_that_submits_itself),
     cmocka_unit_test(a_waiter_may_free_the_group_at_once),
     cmocka_unit_test(a_wait_for_a_group_times_out_not_early),
     cmocka_unit_test(a_follower_runs_after_the_last_job_and_sees_all),

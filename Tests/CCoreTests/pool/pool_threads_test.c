@@ -4,7 +4,7 @@
  * sleep when idle, and may be refused by the system: the linker puts this file in front of ilk__thread_start (--wrap).
  */
 #include "platform/threads.h"
-#include "support/test.h"
+#include "support/pool.h"
 #include <interlock/interlock.h>
 #include <interlock/park.h>
 #include <interlock/pool.h>
@@ -44,35 +44,9 @@ static void allow(int threads) {
 
 /* ---- Pools and jobs ---- */
 
-static ilk_pool *make(ilk_pool_options options) {
-    ilk_pool *pool = NULL;
-    check_equal(ilk_pool_create(&pool, &options), ILK_OK);
-    return pool;
-}
-
-static uint64_t limit(void) {
-    return ilk_deadline_in_ns(UINT64_C(120) * SECOND);
-}
-
-static void end(ilk_pool *pool) {
-    ilk_pool_close(pool);
-    check_equal(ilk_pool_wait_until(pool, limit()), ILK_OK);
-    ilk_pool_destroy(pool);
-}
-
-static void await(ilk_group *group) {
-    check_equal(ilk_group_wait_until(group, limit()), ILK_OK);
-}
-
-static void submit(ilk_pool *pool, ilk_job *job, void (*function)(void *), void *context, ilk_group *group) {
-    ilk_job_init(job, function, context);
-    ilk_job_set_group(job, group);
-    check(ilk_pool_submit(pool, job));
-}
-
 /* Until the pool has so many threads; the system ends them when it likes. */
 static void await_threads(ilk_pool *pool, uint32_t threads) {
-    const uint64_t deadline = limit();
+    const uint64_t deadline = far_limit();
     while (ilk_pool_get_info(pool).threads != threads) {
         check(ilk_pool_get_info(pool).threads >= 1);
         check(ilk_now_ns() < deadline);
@@ -81,7 +55,7 @@ static void await_threads(ilk_pool *pool, uint32_t threads) {
 }
 
 static void meet(void *context) {
-    check_equal(ilk_barrier_wait_until(context, limit(), NULL), ILK_OK);
+    check_equal(ilk_barrier_wait_until(context, far_limit(), NULL), ILK_OK);
 }
 
 static void block_and_meet(void *context) {
@@ -109,55 +83,55 @@ static void run_meeting(ilk_pool *pool, struct meeting *meeting, uint32_t count,
     memset(meeting, 0, sizeof *meeting);
     ilk_barrier_init(&meeting->barrier, count);
     for (uint32_t i = 0; i < count; i++) {
-        submit(pool, &meeting->jobs[i], function, &meeting->barrier, &meeting->group);
+        pool_submit(pool, &meeting->jobs[i], function, &meeting->barrier, &meeting->group);
     }
-    await(&meeting->group);
+    group_await(&meeting->group);
 }
 
 /* ---- Blocking ---- */
 
 static void blocking_jobs_run_at_once_on_fewer_threads(void **state) {
     (void)state;
-    ilk_pool *pool = make((ilk_pool_options){.threads = 2});
+    ilk_pool *pool = pool_make((ilk_pool_options){.threads = 2});
     struct meeting meeting;
     for (int round = 0; round < stress_rounds(200); round++) {
         run_meeting(pool, &meeting, 4, block_and_meet);
     }
     check(ilk_pool_get_info(pool).threads >= 4);
     check_equal(ilk_pool_get_info(pool).blocked, 0);
-    end(pool);
+    pool_end(pool);
 }
 
 static void spare_threads_end_down_to_those_that_are_kept(void **state) {
     (void)state;
-    ilk_pool *pool = make((ilk_pool_options){.threads = 2, .idle_ns = MILLISECOND});
+    ilk_pool *pool = pool_make((ilk_pool_options){.threads = 2, .idle_ns = MILLISECOND});
     struct meeting meeting;
     for (int round = 0; round < stress_rounds(20); round++) {
         run_meeting(pool, &meeting, 6, block_and_meet);
         await_threads(pool, 2);
     }
     run_meeting(pool, &meeting, 2, meet); /* those two run jobs */
-    end(pool);
+    pool_end(pool);
 }
 
 /* All are idle for the same time: one stays, and the pool goes on. */
 static void threads_whose_time_is_up_together_leave_one(void **state) {
     (void)state;
-    ilk_pool *pool = make((ilk_pool_options){.threads = 4, .kept_threads = 1, .idle_ns = MILLISECOND});
+    ilk_pool *pool = pool_make((ilk_pool_options){.threads = 4, .kept_threads = 1, .idle_ns = MILLISECOND});
     struct meeting meeting;
     for (int round = 0; round < stress_rounds(50); round++) {
         run_meeting(pool, &meeting, 4, meet);
         await_threads(pool, 1);
         check_equal(ilk_pool_wait_until(pool, 0), ILK_TIMEDOUT);
     }
-    end(pool);
+    pool_end(pool);
 }
 
 /* It must not be a thread leak either, which ThreadSanitizer reports when the process ends. */
 static void a_pool_may_last_until_the_process_ends(void **state) {
     (void)state;
     static ilk_pool *pool;
-    pool = make((ilk_pool_options){.threads = 4, .kept_threads = 1, .idle_ns = MILLISECOND});
+    pool = pool_make((ilk_pool_options){.threads = 4, .kept_threads = 1, .idle_ns = MILLISECOND});
     struct meeting meeting;
     run_meeting(pool, &meeting, 4, meet);
     await_threads(pool, 1);
@@ -165,7 +139,7 @@ static void a_pool_may_last_until_the_process_ends(void **state) {
 
 static void one_submission_of_many_jobs_starts_as_many_threads(void **state) {
     (void)state;
-    ilk_pool *pool = make((ilk_pool_options){.threads = 4, .kept_threads = 1});
+    ilk_pool *pool = pool_make((ilk_pool_options){.threads = 4, .kept_threads = 1});
     struct meeting meeting = {.group = {0}};
     ilk_barrier_init(&meeting.barrier, 4);
     ilk_job *jobs[4];
@@ -175,34 +149,34 @@ static void one_submission_of_many_jobs_starts_as_many_threads(void **state) {
         jobs[i] = &meeting.jobs[i];
     }
     check(ilk_pool_submit_many(pool, jobs, 4));
-    await(&meeting.group);
+    group_await(&meeting.group);
     check_equal(ilk_pool_get_info(pool).threads, 4);
-    end(pool);
+    pool_end(pool);
 }
 
 static void there_are_never_more_threads_than_the_most(void **state) {
     (void)state;
-    ilk_pool *pool = make((ilk_pool_options){.threads = 2, .max_threads = 3});
+    ilk_pool *pool = pool_make((ilk_pool_options){.threads = 2, .max_threads = 3});
     struct meeting meeting = {.group = {0}};
     ilk_group late = {0};
     ilk_job job;
     ilk_barrier_init(&meeting.barrier, 4); /* three jobs and this thread */
     for (int i = 0; i < 3; i++) {
-        submit(pool, &meeting.jobs[i], block_and_meet, &meeting.barrier, &meeting.group);
+        pool_submit(pool, &meeting.jobs[i], block_and_meet, &meeting.barrier, &meeting.group);
     }
-    const uint64_t deadline = limit();
+    const uint64_t deadline = far_limit();
     while (ilk_pool_get_info(pool).blocked != 3) {
         check(ilk_now_ns() < deadline);
         sched_yield();
     }
-    submit(pool, &job, nothing, NULL, &late);
+    pool_submit(pool, &job, nothing, NULL, &late);
     check_equal(ilk_pool_get_info(pool).threads, 3);
     check_equal(ilk_group_wait_until(&late, ilk_deadline_in_ns(5 * MILLISECOND)), ILK_TIMEDOUT);
     check_equal(ilk_pool_get_info(pool).threads, 3);
     meet(&meeting.barrier);
-    await(&late);
-    await(&meeting.group);
-    end(pool);
+    group_await(&late);
+    group_await(&meeting.group);
+    pool_end(pool);
 }
 
 struct crowd {
@@ -222,23 +196,23 @@ static int notes_of(ilk_pool_options options, uint32_t most) {
     FILE *file = tmpfile();
     const int standard_error = dup(STDERR_FILENO);
     check(file != NULL && standard_error >= 0 && dup2(fileno(file), STDERR_FILENO) == STDERR_FILENO);
-    ilk_pool *pool = make(options);
+    ilk_pool *pool = pool_make(options);
     static struct crowd crowd;
     for (int round = 0; round < 2; round++) {
         crowd = (struct crowd){.stage = STAGE_INIT};
         for (uint32_t i = 0; i < most; i++) {
-            submit(pool, &crowd.jobs[i], block_at_stage, &crowd.stage, &crowd.group);
+            pool_submit(pool, &crowd.jobs[i], block_at_stage, &crowd.stage, &crowd.group);
         }
-        const uint64_t deadline = limit();
+        const uint64_t deadline = far_limit();
         while (ilk_pool_get_info(pool).blocked != most) {
             check(ilk_now_ns() < deadline);
             sched_yield();
         }
-        submit(pool, &crowd.jobs[most], nothing, NULL, &crowd.group);
+        pool_submit(pool, &crowd.jobs[most], nothing, NULL, &crowd.group);
         stage_reach(&crowd.stage, 1);
-        await(&crowd.group);
+        group_await(&crowd.group);
     }
-    end(pool);
+    pool_end(pool);
     check(dup2(standard_error, STDERR_FILENO) == STDERR_FILENO && close(standard_error) == 0);
     rewind(file);
     int notes = 0;
@@ -265,23 +239,23 @@ struct waiting {
 
 static void block_for_a_group(void *context) {
     struct waiting *waiting = context;
-    submit(waiting->pool, &waiting->job, nothing, NULL, &waiting->group);
+    pool_submit(waiting->pool, &waiting->job, nothing, NULL, &waiting->group);
     ilk_pool_will_block();
-    await(&waiting->group); /* sleeps: another thread runs the job */
+    group_await(&waiting->group); /* sleeps: another thread runs the job */
     ilk_pool_did_block();
 }
 
 static void a_job_may_wait_for_a_group_between_will_and_did_block(void **state) {
     (void)state;
-    ilk_pool *pool = make((ilk_pool_options){.threads = 1});
+    ilk_pool *pool = pool_make((ilk_pool_options){.threads = 1});
     for (int round = 0; round < stress_rounds(200); round++) {
         struct waiting waiting = {.pool = pool};
         ilk_group group = {0};
         ilk_job job;
-        submit(pool, &job, block_for_a_group, &waiting, &group);
-        await(&group);
+        pool_submit(pool, &job, block_for_a_group, &waiting, &group);
+        group_await(&group);
     }
-    end(pool);
+    pool_end(pool);
 }
 
 /* ---- Joining beneath others ---- */
@@ -316,7 +290,7 @@ static void a_join_finds_its_job_beneath_others(void **state) {
     static struct level levels[LEVELS];
     ILK_ATOMIC(int) deepest = 0;
     ilk_group group = {0};
-    ilk_pool *pool = make((ilk_pool_options){.threads = 1});
+    ilk_pool *pool = pool_make((ilk_pool_options){.threads = 1});
     for (int i = 0; i < LEVELS; i++) {
         levels[i] =
             (struct level){.pool = pool, .next = i + 1 < LEVELS ? &levels[i + 1] : NULL, .deepest = &deepest};
@@ -324,9 +298,9 @@ static void a_join_finds_its_job_beneath_others(void **state) {
         ilk_job_set_group(&levels[i].plain, &group);
     }
     check(ilk_pool_submit(pool, &levels[0].plain));
-    await(&group);
+    group_await(&group);
     check_equal(ilk_atomic_load(&deepest, memory_order_relaxed), 1);
-    end(pool);
+    pool_end(pool);
 }
 
 /* ---- As asked ---- */
@@ -360,7 +334,7 @@ static void threads_are_as_asked(void **state) {
     enum { COUNT = 5 };
     const int own = getpriority(PRIO_PROCESS, 0);
     const int more = own <= 16 ? 3 : 0;
-    ilk_pool *pool = make((ilk_pool_options){
+    ilk_pool *pool = pool_make((ilk_pool_options){
         .name = "a long name of a pool", .threads = 1, .stack_size = 300001, .nice = more});
     struct seen seen[COUNT];
     ilk_barrier barrier;
@@ -370,9 +344,9 @@ static void threads_are_as_asked(void **state) {
     ilk_barrier_init(&barrier, COUNT);
     for (int i = 0; i < COUNT; i++) {
         seen[i].barrier = &barrier;
-        submit(pool, &jobs[i], look, &seen[i], &group);
+        pool_submit(pool, &jobs[i], look, &seen[i], &group);
     }
-    await(&group);
+    group_await(&group);
     for (int i = 0; i < COUNT; i++) {
         check(strncmp(seen[i].name, "a long name", 11) == 0);
         check_equal(seen[i].nice, own + more);
@@ -382,7 +356,7 @@ static void threads_are_as_asked(void **state) {
             check(strcmp(seen[i].name, seen[other].name) != 0);
         }
     }
-    end(pool);
+    pool_end(pool);
 }
 
 static void options_that_cannot_be_are_refused(void **state) {
@@ -398,8 +372,8 @@ static void options_that_cannot_be_are_refused(void **state) {
         check_equal(ilk_pool_create(&pool, &wrong[i]), ILK_INVALID);
         check(pool == untouched);
     }
-    pool = make((ilk_pool_options){.threads = ILK_POOL_MAX_THREADS, .kept_threads = 1});
-    end(pool);
+    pool = pool_make((ilk_pool_options){.threads = ILK_POOL_MAX_THREADS, .kept_threads = 1});
+    pool_end(pool);
 }
 
 /* ---- Idle ---- */
@@ -423,15 +397,15 @@ static uint64_t others_use(void) {
 /* Also those beyond the target that are kept, however short their idle time. */
 static void idle_threads_use_no_processor(void **state) {
     (void)state;
-    ilk_pool *pool = make((ilk_pool_options){.threads = 2, .kept_threads = 4, .idle_ns = 1});
+    ilk_pool *pool = pool_make((ilk_pool_options){.threads = 2, .kept_threads = 4, .idle_ns = 1});
     struct meeting meeting;
     run_meeting(pool, &meeting, 4, block_and_meet);
     /* A thread on its way to sleep may be kept off its core for a while: quiet is what stays so. */
-    const uint64_t deadline = limit();
+    const uint64_t deadline = far_limit();
     for (int quiet = 0; quiet < 5; quiet = others_use() < 2 * MILLISECOND ? quiet + 1 : 0) {
         check(ilk_now_ns() < deadline);
     }
-    end(pool);
+    pool_end(pool);
 }
 
 /* ---- Refused ---- */
@@ -439,15 +413,15 @@ static void idle_threads_use_no_processor(void **state) {
 static void a_pool_goes_on_with_the_threads_there_are(void **state) {
     (void)state;
     allow(1);
-    ilk_pool *pool = make((ilk_pool_options){.threads = 3});
+    ilk_pool *pool = pool_make((ilk_pool_options){.threads = 3});
     check_equal(ilk_pool_get_info(pool).threads, 1);
     check_equal(ilk_pool_get_info(pool).refused, 1);
     ilk_group group = {0};
     ilk_job jobs[100];
     for (int i = 0; i < 100; i++) {
-        submit(pool, &jobs[i], nothing, NULL, &group);
+        pool_submit(pool, &jobs[i], nothing, NULL, &group);
     }
-    await(&group);
+    group_await(&group);
     ilk_timer timer;
     ilk_timer_init(&timer, nothing, NULL);
     check_equal(ilk_pool_submit_at(pool, &timer, 0), ILK_NOMEM);
@@ -456,20 +430,20 @@ static void a_pool_goes_on_with_the_threads_there_are(void **state) {
     struct meeting meeting = {.group = {0}};
     ilk_barrier_init(&meeting.barrier, 4); /* three workers and this thread */
     for (int i = 0; i < 3; i++) {
-        submit(pool, &meeting.jobs[i], meet, &meeting.barrier, &meeting.group);
+        pool_submit(pool, &meeting.jobs[i], meet, &meeting.barrier, &meeting.group);
     }
     static ilk_job more[100000];
     for (int i = 0; ilk_pool_get_info(pool).threads != 3; i++) {
         check(i < 100000);
-        submit(pool, &more[i], nothing, NULL, &meeting.group);
+        pool_submit(pool, &more[i], nothing, NULL, &meeting.group);
         const uint64_t next = ilk_deadline_in_ns(MILLISECOND);
         while (ilk_now_ns() < next) {
             sched_yield();
         }
     }
     meet(&meeting.barrier);
-    await(&meeting.group);
-    end(pool);
+    group_await(&meeting.group);
+    pool_end(pool);
 }
 
 static void a_pool_without_any_thread_is_no_memory(void **state) {
@@ -486,23 +460,51 @@ static void a_pool_without_any_thread_is_no_memory(void **state) {
 static void a_refused_thread_is_asked_for_again(void **state) {
     (void)state;
     for (int round = 0; round < stress_rounds(50); round++) {
-        ilk_pool *pool = make((ilk_pool_options){.threads = 1});
+        ilk_pool *pool = pool_make((ilk_pool_options){.threads = 1});
         struct meeting meeting = {.group = {0}};
         ilk_job job;
         ilk_barrier_init(&meeting.barrier, 2);
         allow(0);
-        submit(pool, &meeting.jobs[0], block_and_meet, &meeting.barrier, &meeting.group);
+        pool_submit(pool, &meeting.jobs[0], block_and_meet, &meeting.barrier, &meeting.group);
         while (ilk_pool_get_info(pool).blocked == 0) {
             sched_yield();
         }
-        submit(pool, &meeting.jobs[1], meet, &meeting.barrier, &meeting.group);
+        pool_submit(pool, &meeting.jobs[1], meet, &meeting.barrier, &meeting.group);
         check_equal(ilk_pool_get_info(pool).refused, 1);
         check_equal(ilk_pool_get_info(pool).threads, 1);
         allow(INT32_MAX);
-        submit(pool, &job, nothing, NULL, &meeting.group);
-        await(&meeting.group);
-        end(pool);
+        pool_submit(pool, &job, nothing, NULL, &meeting.group);
+        group_await(&meeting.group);
+        pool_end(pool);
     }
+}
+
+struct parent {
+    ilk_pool *pool;
+    ilk_group children;
+    ilk_job job, child;
+};
+
+static void wait_for_low_child(void *context) {
+    struct parent *parent = context;
+    ilk_job_init(&parent->child, nothing, NULL);
+    ilk_job_set_group(&parent->child, &parent->children);
+    ilk_job_set_priority(&parent->child, ILK_PRIORITY_LOW); /* not in the worker's own deque */
+    check(ilk_pool_submit(parent->pool, &parent->child));
+    group_await(&parent->children);
+}
+
+/* The only thread's job waits for one that nobody else begins: the pool may have more threads, and the system has none. */
+static void a_job_that_waits_finds_its_own_where_threads_are_refused(void **state) {
+    (void)state;
+    struct parent parent = {.pool = pool_make((ilk_pool_options){.threads = 1})};
+    ilk_group group = {0};
+    allow(0);
+    pool_submit(parent.pool, &parent.job, wait_for_low_child, &parent, &group);
+    group_await(&group);
+    check(ilk_pool_get_info(parent.pool).refused > 0);
+    allow(INT32_MAX);
+    pool_end(parent.pool);
 }
 
 /* ---- Misuse ---- */
@@ -515,12 +517,12 @@ static void forget(void *context) {
     ilk_pool_will_block();
 }
 static void run_one(void (*function)(void *)) {
-    ilk_pool *pool = make((ilk_pool_options){.threads = 1});
+    ilk_pool *pool = pool_make((ilk_pool_options){.threads = 1});
     ilk_group group = {0};
     ilk_job job;
-    submit(pool, &job, function, NULL, &group);
-    await(&group);
-    end(pool);
+    pool_submit(pool, &job, function, NULL, &group);
+    group_await(&group);
+    pool_end(pool);
 }
 static void end_thread(void *context) {
     (void)context;
@@ -550,11 +552,11 @@ static void fork_only(void *context) {
 }
 static void join_elsewhere(void *context) {
     (void)context;
-    struct forked forked = {.pool = make((ilk_pool_options){.threads = 1})};
+    struct forked forked = {.pool = pool_make((ilk_pool_options){.threads = 1})};
     ilk_group group = {0};
     ilk_job job;
-    submit(forked.pool, &job, fork_only, &forked, &group);
-    await(&group);
+    pool_submit(forked.pool, &job, fork_only, &forked, &group);
+    group_await(&group);
     ilk_pool_join(forked.pool, &forked.job);
 }
 
@@ -582,6 +584,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_pool_goes_on_with_the_threads_there_are),
     cmocka_unit_test(a_pool_without_any_thread_is_no_memory),
     cmocka_unit_test(a_refused_thread_is_asked_for_again),
+    cmocka_unit_test(a_job_that_waits_finds_its_own_where_threads_are_refused),
     cmocka_unit_test(misuse_is_reported),
 };
 

@@ -3,41 +3,14 @@
  * What a worker does while its job waits: it runs jobs of what is waited for and no others, else another thread takes its
  * place, and where there is none it finds its jobs wherever they are. And waiting until a pool is idle.
  */
-#include "support/test.h"
+#include "support/pool.h"
 #include <interlock/interlock.h>
 #include <interlock/pool.h>
 #include <sched.h>
 #include <stdlib.h>
 
-enum { SECOND = 1000000000 };
-
 static ilk_pool *make(uint32_t threads, uint32_t most) {
-    ilk_pool *pool = NULL;
-    const ilk_pool_options options = {.threads = threads, .max_threads = most};
-    check_equal(ilk_pool_create(&pool, &options), ILK_OK);
-    return pool;
-}
-
-static uint64_t limit(void) {
-    return ilk_deadline_in_ns(UINT64_C(60) * SECOND);
-}
-
-static void end(ilk_pool *pool) {
-    ilk_pool_close(pool);
-    check_equal(ilk_pool_wait_until(pool, limit()), ILK_OK);
-    ilk_pool_destroy(pool);
-}
-
-static void await(ilk_group *group) {
-    check_equal(ilk_group_wait_until(group, limit()), ILK_OK);
-}
-
-static void submit(ilk_pool *pool, ilk_job *job, void (*function)(void *), void *context, ilk_group *group,
-                   ilk_priority priority) {
-    ilk_job_init(job, function, context);
-    ilk_job_set_group(job, group);
-    ilk_job_set_priority(job, priority);
-    check(ilk_pool_submit(pool, job));
+    return pool_make((ilk_pool_options){.threads = threads, .max_threads = most});
 }
 
 static void nothing(void *context) {
@@ -45,7 +18,7 @@ static void nothing(void *context) {
 }
 
 static void await_blocked(ilk_pool *pool, uint32_t blocked) {
-    const uint64_t deadline = limit();
+    const uint64_t deadline = far_limit();
     while (ilk_pool_get_info(pool).blocked != blocked) {
         check(ilk_now_ns() < deadline);
         sched_yield();
@@ -65,14 +38,14 @@ struct chain {
 
 static void wait_for_a(void *context) {
     struct chain *chain = context;
-    await(&chain->of_a);
+    group_await(&chain->of_a);
 }
 
 static void wait_for_x(void *context) {
     struct chain *chain = context;
-    submit(chain->pool, &chain->x, nothing, chain, &chain->of_x, ILK_PRIORITY_NORMAL);
-    submit(chain->pool, &chain->y, wait_for_a, chain, &chain->all, ILK_PRIORITY_NORMAL);
-    await(&chain->of_x);
+    pool_submit_as(chain->pool, &chain->x, nothing, chain, &chain->of_x, ILK_PRIORITY_NORMAL);
+    pool_submit_as(chain->pool, &chain->y, wait_for_a, chain, &chain->all, ILK_PRIORITY_NORMAL);
+    group_await(&chain->of_x);
 }
 
 /*  A submits X, then Y, and waits for X. Y, last in the deque, waits for A: on top of A it would bury it. */
@@ -82,10 +55,10 @@ static void waits_without_a_circle_end(void **state) {
         for (int round = 0; round < stress_rounds(100); round++) {
             ilk_pool *pool = make(threads, 0);
             struct chain chain = {.pool = pool};
-            submit(pool, &chain.a, wait_for_x, &chain, &chain.of_a, ILK_PRIORITY_NORMAL);
-            await(&chain.of_a);
-            await(&chain.all);
-            end(pool);
+            pool_submit_as(pool, &chain.a, wait_for_x, &chain, &chain.of_a, ILK_PRIORITY_NORMAL);
+            group_await(&chain.of_a);
+            group_await(&chain.all);
+            pool_end(pool);
         }
     }
 }
@@ -125,10 +98,10 @@ static void wait_for_a_part(void *context) {
         check(ilk_pool_for(outsider->pool, 0, 2, 1, loop_part, outsider));
         break;
     case GROUP:
-        submit(outsider->pool, &outsider->part, other_part, outsider, &outsider->of_part,
-               ILK_PRIORITY_NORMAL);
+        pool_submit_as(outsider->pool, &outsider->part, other_part, outsider, &outsider->of_part,
+                       ILK_PRIORITY_NORMAL);
         stage_await(&outsider->stage, 1);
-        await(&outsider->of_part);
+        group_await(&outsider->of_part);
         break;
     default:
         ilk_pool_fork(outsider->pool, &outsider->part, other_part, outsider);
@@ -155,12 +128,12 @@ static void a_job_that_waits_has_no_others_on_top(void **state) {
         struct outsider outsider = {.pool = pool, .kind = kind, .stage = STAGE_INIT};
         ilk_group group = {0};
         ilk_job a, b;
-        submit(pool, &a, wait_for_a_part, &outsider, &group, ILK_PRIORITY_NORMAL);
+        pool_submit_as(pool, &a, wait_for_a_part, &outsider, &group, ILK_PRIORITY_NORMAL);
         stage_await(&outsider.stage, 1);
-        submit(pool, &b, run_outsider, &outsider, &group, ILK_PRIORITY_NORMAL);
-        await(&group);
+        pool_submit_as(pool, &b, run_outsider, &outsider, &group, ILK_PRIORITY_NORMAL);
+        group_await(&group);
     }
-    end(pool);
+    pool_end(pool);
 }
 
 struct forks {
@@ -198,10 +171,51 @@ static void a_join_runs_what_the_forked_job_has_forked_elsewhere(void **state) {
         struct forks forks = {.pool = pool, .stage = STAGE_INIT};
         ilk_group group = {0};
         ilk_job job;
-        submit(pool, &job, fork_and_join_later, &forks, &group, ILK_PRIORITY_NORMAL);
-        await(&group);
+        pool_submit_as(pool, &job, fork_and_join_later, &forks, &group, ILK_PRIORITY_NORMAL);
+        group_await(&group);
     }
-    end(pool);
+    pool_end(pool);
+}
+
+struct split {
+    ilk_pool *pool;
+    struct stage third_runs; /* 1: elsewhere; 2: the fourth runs */
+};
+
+static void run_number(void *context, size_t first, size_t last) {
+    struct split *split = context;
+    check_equal(last, first + 1);
+    if (first == 0) {
+        stage_await(&split->third_runs, 1);
+    } else if (first == 2) {
+        stage_reach(&split->third_runs, 1);
+        stage_await(&split->third_runs, 2);
+    } else if (first == 3) {
+        stage_reach(&split->third_runs, 2);
+    }
+}
+
+static void run_split(void *context) {
+    struct split *split = context;
+    check(ilk_pool_for(split->pool, 0, 4, 1, run_number, split));
+}
+
+/*  one worker                     another
+ *   begins 0, offers 2 and 3
+ *                                  takes them, begins 2, offers 3, and waits in 2 until 3 runs
+ *   ends 0 and 1, waits for 2
+ *   runs 3                                                                                          */
+static void a_loop_that_waits_runs_parts_that_were_split_off_elsewhere(void **state) {
+    (void)state;
+    ilk_pool *pool = make(2, 2);
+    for (int round = 0; round < stress_rounds(100); round++) {
+        struct split split = {.pool = pool, .third_runs = STAGE_INIT};
+        ilk_group group = {0};
+        ilk_job job;
+        pool_submit_as(pool, &job, run_split, &split, &group, ILK_PRIORITY_NORMAL);
+        group_await(&group);
+    }
+    pool_end(pool);
 }
 
 /* ---- Where the jobs are ---- */
@@ -225,11 +239,11 @@ static void run_stranger(void *context) {
 
 static void wait_for_child(void *context) {
     struct family *family = context;
-    submit(family->pool, &family->strangers[0], run_stranger, family, &family->all, family->priority);
-    submit(family->pool, &family->child, run_child, family, &family->children, family->priority);
-    submit(family->pool, &family->strangers[1], run_stranger, family, &family->all, family->priority);
+    pool_submit_as(family->pool, &family->strangers[0], run_stranger, family, &family->all, family->priority);
+    pool_submit_as(family->pool, &family->child, run_child, family, &family->children, family->priority);
+    pool_submit_as(family->pool, &family->strangers[1], run_stranger, family, &family->all, family->priority);
     waits_below = true;
-    await(&family->children);
+    group_await(&family->children);
     waits_below = false;
 }
 
@@ -240,17 +254,17 @@ static void a_job_that_waits_finds_its_own_among_others(void **state) {
     for (int i = 0; i < 3; i++) {
         ilk_pool *pool = make(1, 1);
         struct family family = {.pool = pool, .priority = priorities[i]};
-        submit(pool, &family.parent, wait_for_child, &family, &family.all, ILK_PRIORITY_NORMAL);
-        await(&family.all);
+        pool_submit_as(pool, &family.parent, wait_for_child, &family, &family.all, ILK_PRIORITY_NORMAL);
+        group_await(&family.all);
         check(family.child_was_on_top);
-        end(pool);
+        pool_end(pool);
     }
 }
 
 static void wait_for_late(void *context) {
     struct family *family = context;
     waits_below = true;
-    await(&family->children);
+    group_await(&family->children);
     waits_below = false;
 }
 
@@ -264,7 +278,7 @@ static void a_job_that_waits_finds_one_that_comes_later(void **state) {
         ilk_timer_init(&far, nothing, NULL); /* so that the group has a job */
         ilk_job_set_group(ilk_timer_job(&far), &family.children);
         check_equal(ilk_pool_submit_at(pool, &far, ILK_FOREVER), ILK_OK);
-        submit(pool, &family.parent, wait_for_late, &family, &family.all, ILK_PRIORITY_NORMAL);
+        pool_submit_as(pool, &family.parent, wait_for_late, &family, &family.all, ILK_PRIORITY_NORMAL);
         await_blocked(pool, 1);
         ilk_timer soon;
         if (by_timer == 1) {
@@ -272,12 +286,12 @@ static void a_job_that_waits_finds_one_that_comes_later(void **state) {
             ilk_job_set_group(ilk_timer_job(&soon), &family.children);
             check_equal(ilk_pool_submit_at(pool, &soon, ilk_deadline_in_ns(1000000)), ILK_OK);
         } else {
-            submit(pool, &family.late, run_child, &family, &family.children, ILK_PRIORITY_NORMAL);
+            pool_submit_as(pool, &family.late, run_child, &family, &family.children, ILK_PRIORITY_NORMAL);
         }
         check(ilk_pool_cancel(pool, &far));
-        await(&family.all);
+        group_await(&family.all);
         check(family.child_was_on_top);
-        end(pool);
+        pool_end(pool);
     }
 }
 
@@ -293,11 +307,11 @@ static void fill_and_block(void *context) {
     struct family *family = &last->family;
     stage_reach(&last->stage, 1);
     stage_await(&last->stage, 2);
-    submit(family->pool, &family->strangers[0], run_stranger, family, NULL, ILK_PRIORITY_NORMAL);
-    submit(family->pool, &family->child, run_child, family, &family->children, ILK_PRIORITY_NORMAL);
-    submit(family->pool, &family->strangers[1], run_stranger, family, NULL, ILK_PRIORITY_NORMAL);
+    pool_submit_as(family->pool, &family->strangers[0], run_stranger, family, NULL, ILK_PRIORITY_NORMAL);
+    pool_submit_as(family->pool, &family->child, run_child, family, &family->children, ILK_PRIORITY_NORMAL);
+    pool_submit_as(family->pool, &family->strangers[1], run_stranger, family, NULL, ILK_PRIORITY_NORMAL);
     ilk_pool_will_block();
-    check_equal(ilk_latch_wait_until(&last->waited, limit()), ILK_OK);
+    check_equal(ilk_latch_wait_until(&last->waited, far_limit()), ILK_OK);
     ilk_pool_did_block();
 }
 
@@ -319,26 +333,110 @@ static void the_last_thread_that_blocks_lets_the_others_search(void **state) {
     ilk_timer_init(&far, nothing, NULL);
     ilk_job_set_group(ilk_timer_job(&far), &last.family.children);
     check_equal(ilk_pool_submit_at(pool, &far, ILK_FOREVER), ILK_OK);
-    submit(pool, &last.other, fill_and_block, &last, &last.family.all, ILK_PRIORITY_NORMAL);
+    pool_submit_as(pool, &last.other, fill_and_block, &last, &last.family.all, ILK_PRIORITY_NORMAL);
     stage_await(&last.stage, 1);
-    submit(pool, &last.family.parent, wait_and_tell, &last, &last.family.all, ILK_PRIORITY_NORMAL);
+    pool_submit_as(pool, &last.family.parent, wait_and_tell, &last, &last.family.all, ILK_PRIORITY_NORMAL);
     await_blocked(pool, 1);
     stage_reach(&last.stage, 2);
     await_blocked(pool, 2);
     check(ilk_pool_cancel(pool, &far));
-    await(&last.family.all);
+    group_await(&last.family.all);
     check(last.family.child_was_on_top);
-    end(pool);
+    pool_end(pool);
+}
+
+struct surrounded {
+    struct family family;
+    ilk_job held, before[20]; /* more than a refill takes */
+    struct stage stage;       /* 1: the worker is held; 2: no more */
+};
+
+static void hold_worker(void *context) {
+    struct surrounded *surrounded = context;
+    stage_reach(&surrounded->stage, 1);
+    stage_await(&surrounded->stage, 2);
+}
+
+/* The child and its neighbours are LOW. Its parent comes with others, of which a part is in the backlog then, and of NORMAL
+ * ones another in the deque. */
+static void a_search_loses_no_other_job(void **state) {
+    (void)state;
+    const ilk_priority priorities[] = {ILK_PRIORITY_NORMAL, ILK_PRIORITY_LOW};
+    for (int i = 0; i < 2; i++) {
+        ilk_pool *pool = make(1, 1);
+        struct surrounded around = {.family = {.pool = pool, .priority = ILK_PRIORITY_LOW},
+                                    .stage = STAGE_INIT};
+        struct family *family = &around.family;
+        pool_submit_as(pool, &around.held, hold_worker, &around, NULL, ILK_PRIORITY_HIGH);
+        stage_await(&around.stage, 1);
+        pool_submit_as(pool, &family->parent, wait_for_child, family, &family->all, priorities[i]);
+        for (int before = 0; before < 20; before++) {
+            pool_submit_as(pool, &around.before[before], run_stranger, family, &family->all, priorities[i]);
+        }
+        stage_reach(&around.stage, 2);
+        group_await(&family->all);
+        check(family->child_was_on_top);
+        pool_end(pool);
+    }
+}
+
+struct two_waits {
+    struct family families[2];
+    ilk_timer far[2]; /* so that the groups have jobs */
+};
+
+/*  A, asleep for its job      B, asleep for its own, later: all threads are blocked
+ *  the job of A comes: A finds it, though B sleeps as well; then B's                                      */
+static void every_job_that_sleeps_where_all_are_blocked_is_woken(void **state) {
+    (void)state;
+    ilk_pool *pool = make(2, 2);
+    struct two_waits waits = {.families = {{.pool = pool}, {.pool = pool}}};
+    for (uint32_t i = 0; i < 2; i++) {
+        struct family *family = &waits.families[i];
+        ilk_timer_init(&waits.far[i], nothing, NULL);
+        ilk_job_set_group(ilk_timer_job(&waits.far[i]), &family->children);
+        check_equal(ilk_pool_submit_at(pool, &waits.far[i], ILK_FOREVER), ILK_OK);
+        pool_submit_as(pool, &family->parent, wait_for_late, family, &family->all, ILK_PRIORITY_NORMAL);
+        await_blocked(pool, i + 1);
+    }
+    for (int i = 0; i < 2; i++) {
+        struct family *family = &waits.families[i];
+        pool_submit_as(pool, &family->late, run_child, family, &family->children, ILK_PRIORITY_NORMAL);
+        check(ilk_pool_cancel(pool, &waits.far[i]));
+        group_await(&family->all);
+    }
+    pool_end(pool);
+}
+
+/* ---- Limits ---- */
+
+static void wait_until_now_for_child(void *context) {
+    struct family *family = context;
+    pool_submit_as(family->pool, &family->child, run_child, family, &family->children, ILK_PRIORITY_NORMAL);
+    waits_below = true;
+    check_equal(ilk_group_wait_until(&family->children, ilk_now_ns()), ILK_TIMEDOUT);
+    waits_below = false;
+}
+
+static void a_job_that_waits_begins_no_other_after_its_limit(void **state) {
+    (void)state;
+    ilk_pool *pool = make(1, 1);
+    struct family family = {.pool = pool};
+    pool_submit_as(pool, &family.parent, wait_until_now_for_child, &family, &family.all, ILK_PRIORITY_NORMAL);
+    group_await(&family.all);
+    group_await(&family.children);
+    check(!family.child_was_on_top);
+    pool_end(pool);
 }
 
 /* ---- Between will_block and did_block ---- */
 
 static void block_for_child(void *context) {
     struct family *family = context;
-    submit(family->pool, &family->child, run_child, family, &family->children, ILK_PRIORITY_NORMAL);
+    pool_submit_as(family->pool, &family->child, run_child, family, &family->children, ILK_PRIORITY_NORMAL);
     ilk_pool_will_block();
     waits_below = true;
-    await(&family->children);
+    group_await(&family->children);
     waits_below = false;
     ilk_pool_did_block();
 }
@@ -349,11 +447,11 @@ static void between_will_and_did_block_a_wait_runs_nothing(void **state) {
     ilk_pool *pool = make(1, 0);
     for (int round = 0; round < stress_rounds(200); round++) {
         struct family family = {.pool = pool};
-        submit(pool, &family.parent, block_for_child, &family, &family.all, ILK_PRIORITY_NORMAL);
-        await(&family.all);
+        pool_submit_as(pool, &family.parent, block_for_child, &family, &family.all, ILK_PRIORITY_NORMAL);
+        group_await(&family.all);
         check(!family.child_was_on_top);
     }
-    end(pool);
+    pool_end(pool);
 }
 
 /* ---- Groups of a pool that is gone ---- */
@@ -365,16 +463,16 @@ static void a_job_may_follow_a_group_whose_pool_is_gone(void **state) {
     struct outsider outsider = {.pool = first, .kind = GROUP, .stage = STAGE_INIT};
     ilk_group group = {0}, done = {0};
     ilk_job waiter, follower;
-    submit(first, &waiter, wait_for_a_part, &outsider, &group, ILK_PRIORITY_NORMAL);
+    pool_submit_as(first, &waiter, wait_for_a_part, &outsider, &group, ILK_PRIORITY_NORMAL);
     await_blocked(first, 1);
     stage_reach(&outsider.stage, 2);
-    await(&group);
-    end(first);
+    group_await(&group);
+    pool_end(first);
     ilk_job_init(&follower, nothing, NULL);
     ilk_job_set_group(&follower, &done);
     check(ilk_group_follow(&outsider.of_part, second, &follower));
-    await(&done);
-    end(second);
+    group_await(&done);
+    pool_end(second);
 }
 
 /* ---- Idle ---- */
@@ -429,24 +527,40 @@ static void begin_member(struct offspring *offspring, int generation) {
 static void idle_is_when_jobs_timers_and_followers_have_ended(void **state) {
     (void)state;
     ilk_pool *pool = make(2, 0);
-    check_equal(ilk_pool_wait_idle_until(pool, limit()), ILK_OK);
+    check_equal(ilk_pool_wait_idle_until(pool, far_limit()), ILK_OK);
     for (int round = 0; round < stress_rounds(300); round++) {
         struct offspring offspring = {.pool = pool};
         begin_member(&offspring, 0);
-        check_equal(ilk_pool_wait_idle_until(pool, limit()), ILK_OK);
+        check_equal(ilk_pool_wait_idle_until(pool, far_limit()), ILK_OK);
         check_equal(ilk_atomic_load(&offspring.ended, memory_order_relaxed), GENERATIONS + GENERATIONS / 3);
     }
-    end(pool);
+    pool_end(pool);
 }
 
 struct idle_waiter {
     ilk_pool *pool;
-    ilk_status status;
+    struct thread thread;
 };
 
+/* Woken: at its limit it would see the pool idle as well. */
 static void wait_idle(void *context) {
-    struct idle_waiter *waiter = context;
-    waiter->status = ilk_pool_wait_idle_until(waiter->pool, limit());
+    const struct idle_waiter *waiter = context;
+    const uint64_t deadline = far_limit();
+    check_equal(ilk_pool_wait_idle_until(waiter->pool, deadline), ILK_OK);
+    check(ilk_now_ns() < deadline);
+}
+
+static void await_no_threads(ilk_pool *pool) {
+    const uint64_t deadline = far_limit();
+    while (ilk_pool_get_info(pool).threads != 0) {
+        check(ilk_now_ns() < deadline);
+        sched_yield();
+    }
+}
+
+static void begin_to_wait_idle(struct idle_waiter *waiter) {
+    thread_start(&waiter->thread, wait_idle, waiter);
+    thread_await_sleep(&waiter->thread);
 }
 
 static void a_pool_with_a_timer_is_idle_when_that_is_cancelled(void **state) {
@@ -455,15 +569,70 @@ static void a_pool_with_a_timer_is_idle_when_that_is_cancelled(void **state) {
     ilk_timer timer;
     ilk_timer_init(&timer, nothing, NULL);
     check_equal(ilk_pool_submit_at(pool, &timer, ILK_FOREVER), ILK_OK);
-    check_equal(ilk_pool_wait_idle_until(pool, ilk_deadline_in_ns(1000000)), ILK_TIMEDOUT);
     struct idle_waiter waiter = {.pool = pool};
-    struct thread thread;
-    thread_start(&thread, wait_idle, &waiter);
-    thread_await_sleep(&thread);
+    begin_to_wait_idle(&waiter);
+    /* Another thread has waited, and given up: the first one waits on. */
+    check_equal(ilk_pool_wait_idle_until(pool, ilk_deadline_in_ns(1000000)), ILK_TIMEDOUT);
     check(ilk_pool_cancel(pool, &timer));
-    thread_join(&thread);
-    check_equal(waiter.status, ILK_OK);
-    end(pool);
+    thread_join(&waiter.thread);
+    pool_end(pool);
+}
+
+struct handing_back {
+    ilk_pool *pool;
+    ilk_job first, second;
+    ilk_group of_second;
+    struct stage first_runs; /* 1: begun; 2: it may end */
+    struct stage second_is_handed_back;
+};
+
+static void hold_first(void *context) {
+    struct handing_back *handing = context;
+    stage_reach(&handing->first_runs, 1);
+    stage_await(&handing->first_runs, 2);
+}
+
+static void hold_second(void *context, ilk_job *job) {
+    struct handing_back *handing = context;
+    check(job == &handing->second);
+    stage_reach(&handing->second_is_handed_back, 1);
+    stage_await(&handing->second_is_handed_back, 2);
+}
+
+static void close_now(void *context) {
+    struct handing_back *handing = context;
+    ilk_pool_close_now(handing->pool, hold_second, handing);
+}
+
+/*  worker          close_now                  waiting thread
+ *   runs the first
+ *                   hands the second back
+ *                                              sleeps
+ *   ends, and so does its thread
+ *                                              not idle yet
+ *                   ends                       idle                  */
+static void a_pool_is_idle_and_a_group_over_when_all_is_handed_back(void **state) {
+    (void)state;
+    ilk_pool *pool = make(1, 1);
+    struct handing_back handing = {
+        .pool = pool, .first_runs = STAGE_INIT, .second_is_handed_back = STAGE_INIT};
+    pool_submit_as(pool, &handing.first, hold_first, &handing, NULL, ILK_PRIORITY_NORMAL);
+    stage_await(&handing.first_runs, 1);
+    pool_submit_as(pool, &handing.second, nothing, NULL, &handing.of_second, ILK_PRIORITY_NORMAL);
+    struct thread closer;
+    thread_start(&closer, close_now, &handing);
+    stage_await(&handing.second_is_handed_back, 1);
+    struct idle_waiter waiter = {.pool = pool};
+    begin_to_wait_idle(&waiter);
+    stage_reach(&handing.first_runs, 2);
+    await_no_threads(pool);
+    check_equal(ilk_pool_wait_idle_until(pool, ilk_now_ns()), ILK_TIMEDOUT);
+    check_equal(ilk_group_wait_until(&handing.of_second, ilk_now_ns()), ILK_TIMEDOUT);
+    stage_reach(&handing.second_is_handed_back, 2);
+    thread_join(&waiter.thread);
+    thread_join(&closer);
+    group_await(&handing.of_second);
+    pool_end(pool);
 }
 
 /* ---- Waits for another pool ---- */
@@ -476,8 +645,8 @@ struct other_pool {
 
 static void wait_for_other_pool(void *context) {
     struct other_pool *other = context;
-    check_equal(other->is_closed ? ilk_pool_wait_until(other->pool, limit())
-                                 : ilk_pool_wait_idle_until(other->pool, limit()),
+    check_equal(other->is_closed ? ilk_pool_wait_until(other->pool, far_limit())
+                                 : ilk_pool_wait_idle_until(other->pool, far_limit()),
                 ILK_OK);
 }
 static void await_stage(void *context) {
@@ -495,15 +664,15 @@ static void a_wait_for_another_pool_lets_a_thread_take_over(void **state) {
         struct other_pool other = {.pool = make(1, 0), .is_closed = is_closed == 1, .stage = STAGE_INIT};
         ilk_job waited, waiter, behind;
         ilk_group group = {0};
-        submit(other.pool, &waited, await_stage, &other, NULL, ILK_PRIORITY_NORMAL);
+        pool_submit_as(other.pool, &waited, await_stage, &other, NULL, ILK_PRIORITY_NORMAL);
         if (other.is_closed) {
             ilk_pool_close(other.pool);
         }
-        submit(pool, &waiter, wait_for_other_pool, &other, &group, ILK_PRIORITY_NORMAL);
-        submit(pool, &behind, reach_stage, &other, &group, ILK_PRIORITY_NORMAL);
-        await(&group);
-        end(other.pool);
-        end(pool);
+        pool_submit_as(pool, &waiter, wait_for_other_pool, &other, &group, ILK_PRIORITY_NORMAL);
+        pool_submit_as(pool, &behind, reach_stage, &other, &group, ILK_PRIORITY_NORMAL);
+        group_await(&group);
+        pool_end(other.pool);
+        pool_end(pool);
     }
 }
 
@@ -511,13 +680,18 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(waits_without_a_circle_end),
     cmocka_unit_test(a_job_that_waits_has_no_others_on_top),
     cmocka_unit_test(a_join_runs_what_the_forked_job_has_forked_elsewhere),
+    cmocka_unit_test(a_loop_that_waits_runs_parts_that_were_split_off_elsewhere),
     cmocka_unit_test(a_job_that_waits_finds_its_own_among_others),
     cmocka_unit_test(a_job_that_waits_finds_one_that_comes_later),
     cmocka_unit_test(the_last_thread_that_blocks_lets_the_others_search),
+    cmocka_unit_test(a_search_loses_no_other_job),
+    cmocka_unit_test(every_job_that_sleeps_where_all_are_blocked_is_woken),
+    cmocka_unit_test(a_job_that_waits_begins_no_other_after_its_limit),
     cmocka_unit_test(between_will_and_did_block_a_wait_runs_nothing),
     cmocka_unit_test(a_job_may_follow_a_group_whose_pool_is_gone),
     cmocka_unit_test(idle_is_when_jobs_timers_and_followers_have_ended),
     cmocka_unit_test(a_pool_with_a_timer_is_idle_when_that_is_cancelled),
+    cmocka_unit_test(a_pool_is_idle_and_a_group_over_when_all_is_handed_back),
     cmocka_unit_test(a_wait_for_another_pool_lets_a_thread_take_over),
 };
 

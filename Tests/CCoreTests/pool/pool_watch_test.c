@@ -239,9 +239,36 @@ static void join_across(void *unused) {
     end();
 }
 
+static ilk_job inner;
+
+static void fork_and_join_inner(void *unused) {
+    ilk_pool_fork(pool, &inner, wait_for_left_elsewhere, unused);
+    stage_await(&begun, 1); /* a third one has it */
+    ilk_pool_join(pool, &inner);
+}
+
+static void fork_and_join_outer(void *unused) {
+    ilk_pool_fork(pool, &forked, fork_and_join_inner, unused);
+    stage_await(&begun, 1);
+    ilk_pool_join(pool, &forked);
+}
+
+/* The same, where the forked job joins another: which has the forked one as what it belongs to, beside itself. */
+static void join_beneath_a_join(void *unused) {
+    begin(3);
+    submit(0, fork_and_join_outer, unused, &left);
+    await_report("circle 1: ");
+    expect(call("waits for forked job", &forked, NULL));
+    expect(call("waits for forked job", &inner, NULL));
+    expect(call("  works on forked job", &inner, NULL));
+    expect(call("waits for group", &left, "left"));
+    end();
+}
+
 static void a_join_and_a_group_are_a_circle(void **state) {
     (void)state;
     expect_kill(join_across);
+    expect_kill(join_beneath_a_join);
 }
 
 /* ---- On top of a wait ---- */

@@ -111,13 +111,37 @@ EX_SCENARIO(idle_two){
     .check = check_accepted,
     .step_limit = 8000,
 };
-static void set_and_wait_idle(void) {
+static void set_soon_and_wait_idle(void) {
+    ilk_timer_init(&s.timer, run_timed, NULL);
+    ex_assert(ilk_pool_submit_at(s.pool, &s.timer, SOON) == ILK_OK);
+    s.accepted[0] = 1;
+    ex_assert(ilk_pool_wait_idle_until(s.pool, ILK_FOREVER) == ILK_OK);
+    ex_assert(ilk_atomic_load(&s.ran[0], memory_order_relaxed) == 1);
+    end(s.pool);
+}
+EX_SCENARIO(idle_timer){
+    .name = "pool-timer-wait_idle_until",
+    .claim = "a pool with a timer is idle when its job has run, however its promise is kept",
+    .setup = setup_one,
+    .threads = {set_soon_and_wait_idle, thread_0, thread_1},
+    .check = check_accepted,
+    .step_limit = 6000,
+    .timeouts = 1,
+    .weight = 2,
+};
+static void set_timer(void) {
     ilk_timer_init(&s.timer, run_timed, NULL);
     ex_assert(ilk_pool_submit_at(s.pool, &s.timer, ILK_FOREVER) == ILK_OK);
+}
+static void wait_idle_beside_cancel(void) {
     ilk_semaphore_signal(&s.semaphore, 1);
     ex_assert(ilk_pool_wait_idle_until(s.pool, ILK_FOREVER) == ILK_OK);
     ex_assert(ilk_atomic_load(&s.cancelled, memory_order_relaxed) == 1);
     ilk_semaphore_wait(&s.semaphore);
+}
+static void set_and_wait_idle(void) {
+    set_timer();
+    wait_idle_beside_cancel();
     end(s.pool);
 }
 static void cancel_beside(void) {
@@ -133,4 +157,37 @@ EX_SCENARIO(idle_cancel){
     .threads = {set_and_wait_idle, cancel_beside, thread_0, thread_1},
     .check = check_accepted,
     .step_limit = 6000,
+};
+static void close_and_wait_idle(void) {
+    set_timer();
+    ilk_pool_close(s.pool);
+    wait_idle_beside_cancel();
+    ex_assert(ilk_pool_wait_until(s.pool, ILK_FOREVER) ==
+              ILK_OK); /* before end() closes once more, and wakes all */
+    end(s.pool);
+}
+EX_SCENARIO(idle_cancel_closed){
+    .name = "pool-cancel-the-last-promise-beside-wait_idle_until",
+    .claim =
+        "a closed pool ends when its last timer is cancelled beside a thread that waits until it is idle",
+    .setup = setup_one,
+    .threads = {close_and_wait_idle, cancel_beside, thread_0, thread_1},
+    .check = check_accepted,
+    .step_limit = 6000,
+};
+
+EX_MUST_REACH(states){
+    {"pool-cancel-beside-wait_idle_until", {EX_SEMAPHORE_WAITS, EX_POOL_SLEEPS, EX_POOL_IDLE_PARKS}},
+    {"pool-cancel-the-last-promise-beside-wait_idle_until",
+     {EX_SEMAPHORE_WAITS, EX_POOL_SLEEPS, EX_POOL_IDLE_PARKS}},
+    {"pool-job-waits-beside-a-submission-on-the-only-thread",
+     {EX_EVENT_CALLS, EX_POOL_BLOCKED, EX_POOL_WAIT_PARKS, EX_POOL_STUCK_FINDS, EX_GROUP_WAKES_WORKERS}},
+    {"pool-job-waits-for-a-job-in-a-blocked-workers-deque",
+     {EX_SEMAPHORE_WAITS, EX_POOL_STEALS, EX_POOL_BLOCKED, EX_POOL_WAIT_PARKS, EX_POOL_STUCK_FINDS,
+      EX_GROUP_WAKES_WORKERS}},
+    {"pool-job-waits-for-its-low-child-on-the-only-thread",
+     {EX_EVENT_CALLS, EX_POOL_BLOCKED, EX_POOL_STUCK_FINDS, EX_GROUP_WAKES_WORKERS}},
+    {"pool-submit-wait_idle_until*", {EX_POOL_SLEEPS, EX_POOL_IDLE_PARKS}},
+    {"pool-submit-wait_idle_until-two-workers", {EX_POOL_STEALS}},
+    {"pool-timer-wait_idle_until", {EX_SLEEPER_LATE, EX_POOL_IDLE_PARKS}},
 };
