@@ -5,6 +5,7 @@
 #include "diagnostics/misuse.h"
 
 #include <interlock/diagnostics.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,9 +20,13 @@ static void print(const char *call, const void *object, const char *format, va_l
                           name, has_name ? "\"" : "");
     vsnprintf(line + length, sizeof line - (size_t)length - 1, format, arguments);
     (void)strcat(line, "\n");
-    /* Without standard error nothing is left to do. */
+    /* write(2) is a cancellation point: misuse would end the thread alone, and a note leave the call half done. Without
+     * standard error nothing is left to do. */
+    int before;
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
     ssize_t written = write(STDERR_FILENO, line, strlen(line));
     (void)written;
+    (void)pthread_setcancelstate(before, &before);
 }
 
 ILK_TRUSTED_NONBLOCKING_BEGIN /* misuse prints and never returns: no caller is held up; a note is for slow paths */
