@@ -88,7 +88,8 @@ static ILK_NOINLINE void await_forked(struct pool_worker *worker, ilk_job *job, 
         job->function(job->context);
         return;
     }
-    ilk__pool_end_child(worker->pool); /* below a part of a loop, say, that has forked: the thief is not there */
+    ilk__pool_end_child(
+        worker->pool); /* below a part of a loop, say, that has forked: the thief is not there */
     if (worker->blocked > 0) {
         sleep_on_state(job);
     } else {

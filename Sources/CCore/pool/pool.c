@@ -337,8 +337,8 @@ ILK_NOINLINE void ilk_pool_destroy(ilk_pool *pool) {
         ilk_mutex_lock(&pool->mutex); /* after the last thread's last touch */
         ilk_mutex_unlock(&pool->mutex);
     }
-    ilk__pool_unregister(pool); /* not before its jobs have ended: they may fork */
-    if (pool->has_last_thread) {  /* the end of the process may have joined it, a child has none */
+    ilk__pool_unregister(pool);  /* not before its jobs have ended: they may fork */
+    if (pool->has_last_thread) { /* the end of the process may have joined it, a child has none */
         ilk__thread_join(&pool->last_thread); /* it has joined the others */
     }
     ilk__pool_timers_end(pool, !pool->is_childs);

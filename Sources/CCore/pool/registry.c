@@ -65,7 +65,8 @@ static void pools_after_fork_in_parent(void) {
 static void pools_after_fork_in_child(void) {
     struct pool_worker *worker = ilk__thread_state()->worker;
     if (worker != NULL) {
-        worker->blocked = UINT32_MAX; /* its job ends the child where it returns: ilk__pool_run asks nothing else */
+        worker->blocked =
+            UINT32_MAX; /* its job ends the child where it returns: ilk__pool_run asks nothing else */
         ilk__thread_state()->worker = NULL;
     }
     ilk_pool *pool;

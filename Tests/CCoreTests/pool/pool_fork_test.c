@@ -72,7 +72,7 @@ static void nothing(void *context) {
     (void)context;
 }
 
-static int number_of(ILK_ATOMIC(int) *ran) {
+static int number_of(ILK_ATOMIC(int) * ran) {
     return ilk_atomic_load(ran, memory_order_relaxed);
 }
 

@@ -5,10 +5,10 @@
  */
 #include "platform/threads.h"
 #include "support/test.h"
+#include <fcntl.h>
 #include <interlock/interlock.h>
 #include <interlock/park.h>
 #include <interlock/pool.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
