@@ -70,7 +70,8 @@ static bool is_awaited(const ilk_job *job, const void *context) {
 static ilk_job *search(struct pool_worker *worker, const struct pool_wait *wait) {
     ilk_pool *pool = worker->pool;
     const bool is_stuck = ilk_atomic_load(&pool->is_stuck, memory_order_relaxed); /* PL13 */
-    if (!is_stuck || worker->depth >= ILK_POOL_HELP_DEPTH) { /* raised before the count of wake-ups was stepped */
+    if (!is_stuck ||
+        worker->depth >= ILK_POOL_HELP_DEPTH) { /* raised before the count of wake-ups was stepped */
         return NULL;
     }
     if (ilk__pool_gather(pool)) {
