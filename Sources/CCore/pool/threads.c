@@ -134,7 +134,7 @@ void ilk__pool_need_thread(ilk_pool *pool) {
     ilk_mutex_lock(&pool->mutex);
     have_thread(pool, &notes_most);
     ilk_mutex_unlock(&pool->mutex);
-    if (notes_most) { /* without the mutex: whoever reads standard error may hold this thread up */
+    if (notes_most) { /* without the mutex: a full pipe behind standard error would hold all up */
         ilk__note("ilk_pool_will_block", pool,
                   "all %u threads of pool \"%s\" are blocked, and jobs wait: its options may allow more by "
                   "max_threads",
