@@ -51,21 +51,24 @@
  *   E  A submission that wakes no worker makes no system call, takes no lock and allocates nothing; one that does makes
  *      one system call, seldom two. Where threads are missing (blocked, refused, or idle and ended), it may start one;
  *      elsewhere it never allocates, and submit and submit_many may be called in a signal handler, but not for a job of
- *      a group that a job waits for.
+ *      a group that a job waits for or has waited for, nor where a synchronous signal
+ *      that was sent, by kill(2) say, interrupts a worker.
  *   F  Workers without a job use no processor time: they spin for some microseconds at most, then sleep.
  *   G  On top of a job that waits run only jobs that it waits for: those of the group; parts of the loop; the forked
- *      job, and what that forks. Other jobs do not, so a lock may be held over a wait, unless those want it. With none
- *      of them at hand, the worker sleeps and counts as blocked: another thread takes its place. Where all max_threads
- *      threads are blocked, a sleeping worker finds its jobs wherever they wait: jobs that wait for each other without
- *      a circle end, on one thread too. At most ILK_POOL_HELP_DEPTH jobs lie on top of each other; beyond that, and
+ *      job, and what that forks. Other jobs do not, so a lock may be held over a wait, unless those want it. Other jobs
+ *      that want it block their threads: around it they call will_block, or no thread may be left for the awaited ones.
+ *      With none of them at hand, the worker sleeps and counts as blocked: another thread takes its place. Where all
+ *      max_threads threads are blocked, a sleeping worker finds its jobs wherever they wait: jobs of one pool that wait
+ *      for each other's groups and forked jobs without a circle end, on one thread too. Not so through a job that
+ *      follows, or another pool: there some thread must be free. At most ILK_POOL_HELP_DEPTH jobs lie on top of each other; beyond that, and
  *      between will_block and did_block, it runs none, and waits for ever where no other thread is left.
  *   H  fork(2): in the child a pool has no threads and is closed; destroy frees it. Jobs that had not begun do not run
  *      there; waits for groups have no end. A job that forks ends its child itself (exec, _exit). Where it returns
- *      there, the child's only thread ends, and the child with it; destroying the pool before is misuse.
+ *      there, or waits there for another worker, the child ends by exit(0); destroying the pool before is misuse.
  *   I  Workers and the timers' thread hold all signals back but the synchronous ones (SIGSEGV, SIGBUS, SIGILL, SIGFPE,
  *      SIGTRAP, SIGSYS), whose handlers run in jobs. A job that ends its thread (pthread_exit), or throws through its
  *      function, is misuse and ends the process. Where the system cannot tell (a raw system call), the job's group never
- *      ends.
+ *      ends. Calls of other threads are no cancellation points.
  *
  * Source: Chase and Lev, "Dynamic circular work-stealing deque" (2005), with the orders of Lê, Pop, Cohen, Zappa
  * Nardelli (2013); Tzannes et al., "Lazy binary splitting" (2010). docs/pool.md draws the protocols.
@@ -139,7 +142,7 @@ typedef struct ilk_pool_options {
 /* A snapshot that may be old. */
 typedef struct ilk_pool_info {
     uint32_t threads; /* started and not ended */
-    uint32_t blocked; /* of those, between will_block and did_block */
+    uint32_t blocked; /* of those, between will_block and did_block, or asleep in a wait of a job */
     uint32_t refused; /* threads that the system has refused since create */
     uint32_t timers;  /* set and not due */
 } ilk_pool_info;
@@ -229,8 +232,8 @@ bool ilk_pool_cancel(ilk_pool *pool, ilk_timer *timer);
 /* Nothing more comes in; what was accepted runs, timers at their time. Thread-safe; does not wait. */
 void ilk_pool_close(ilk_pool *pool);
 
-/* The same, and each job that has not begun is given to `hand_back(context, job)` once instead: by this call, the
- * pool's threads, or the timers' thread, several at a time. It leaves its group then. Forked jobs and loops run. The
+/* The same, and each job that has not begun is given to `hand_back(context, job)` once instead: by this call or the
+ * pool's threads, several at a time. It leaves its group then. Forked jobs and loops run. The
  * first call's function is used; it must not wait for the pool, which ends after the last job is handed back. */
 void ilk_pool_close_now(ilk_pool *pool, void (*hand_back)(void *context, ilk_job *job), void *context);
 

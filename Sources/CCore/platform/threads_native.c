@@ -119,8 +119,12 @@ bool ilk__thread_start(ilk__thread *thread, const struct ilk__thread_options *op
     return started;
 }
 
+/* pthread_join is a cancellation point: a thread cancelled there would leave the pool half destroyed. */
 void ilk__thread_join(ilk__thread *thread) {
+    int before;
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
     (void)pthread_join(thread->handle, NULL);
+    (void)pthread_setcancelstate(before, &before);
 }
 
 bool ilk__thread_join_soon(ilk__thread *thread) {
@@ -129,7 +133,11 @@ bool ilk__thread_join_soon(ilk__thread *thread) {
     struct timespec limit;
     clock_gettime(CLOCK_REALTIME, &limit);
     limit.tv_sec++;
-    return pthread_timedjoin_np(thread->handle, NULL, &limit) == 0;
+    int before;
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    const bool joined = pthread_timedjoin_np(thread->handle, NULL, &limit) == 0;
+    (void)pthread_setcancelstate(before, &before);
+    return joined;
 #else
     (void)thread;
     return false;

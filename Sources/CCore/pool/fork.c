@@ -86,7 +86,11 @@ static void sleep_on_state(ilk_job *job) {
 static ILK_NOINLINE void await_forked(struct pool_worker *worker, ilk_job *job, const void *group) {
     if (ilk__pool_dig(worker, job, job) != NULL) { /* what has it as its group is elsewhere */
         job->function(job->context);
-    } else if (worker->blocked > 0) {
+        return;
+    }
+    ilk__pool_end_child(
+        worker->pool); /* below a part of a loop, say, that has forked: the thief is not there */
+    if (worker->blocked > 0) {
         sleep_on_state(job);
     } else {
         struct pool_wait wait = {.object = job,

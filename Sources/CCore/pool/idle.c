@@ -32,19 +32,23 @@ static bool is_idle(ilk_pool *pool) {
     if (ilk_atomic_load(&pool->done, memory_order_acquire) != 0) { /* PL17 */
         return true;
     }
-    ilk_mutex_lock(&pool->mutex);
-    const bool hands_back = pool->closers != 0; /* it may have jobs in hand */
-    ilk_mutex_unlock(&pool->mutex);
     /* IL3 acquire, pairs with IL2 (release, a worker that is idle). See there. */
     const uint64_t busy = ilk_atomic_load(&pool->busy, memory_order_acquire);
-    if (hands_back || (uint32_t)busy != 0) {
+    if ((uint32_t)busy != 0) {
         return false;
     }
     const uint32_t promised = ilk_atomic_load(&pool->promised, memory_order_acquire); /* PL19 */
     /* The last reading is ordered behind the acquire loads of the queues: with a job gone from one, its taker is seen
      * busy. */
-    return (promised & ~(POOL_PROMISES_CLOSED | POOL_PROMISES_WATCHED)) == 0 && !ilk__pool_has_jobs(pool) &&
-           ilk_atomic_load(&pool->busy, memory_order_relaxed) == busy; /* PL26 */
+    if ((promised & ~(POOL_PROMISES_CLOSED | POOL_PROMISES_WATCHED)) != 0 || ilk__pool_has_jobs(pool) ||
+        ilk_atomic_load(&pool->busy, memory_order_relaxed) != busy) { /* PL26 */
+        return false;
+    }
+    /* Behind the queues: a call of close_now that has a job from one in hand is seen. */
+    ilk_mutex_lock(&pool->mutex);
+    const bool hands_back = pool->closers != 0;
+    ilk_mutex_unlock(&pool->mutex);
+    return !hands_back;
 }
 
 ILK_NOINLINE ilk_status ilk_pool_wait_idle_until(ilk_pool *pool, uint64_t deadline_ns) {

@@ -287,8 +287,7 @@ ilk_status ilk_pool_create(ilk_pool **out, const ilk_pool_options *options) {
     pool->thread_options.stack_size = options->stack_size;
     pool->thread_options.nice = options->nice;
     snprintf(pool->name, sizeof pool->name, "%s", options->name == NULL ? "pool" : options->name);
-    /* Its zero bits are a free mutex that diagnosis does not watch: a wait for it would hide the wait in whose midst it is. */
-    ilk_mutex_lock(&pool->mutex);
+    ilk_mutex_lock(&pool->mutex); /* its zero bits are free: ilk__pool_free_mutex */
     bool starts = true;
     while (starts && pool->started < kept) {
         starts = ilk__pool_start_thread(pool);
@@ -332,12 +331,14 @@ ILK_NOINLINE void ilk_pool_destroy(ilk_pool *pool) {
     }
     ilk__pool_require_outside("ilk_pool_destroy", pool);
     require_drained(pool);
-    ilk__pool_unregister(pool);
     if (!pool->is_childs) {
         ilk_pool_close(pool);
         (void)wait_until_done(pool, ILK_FOREVER, ILK__CALLER);
         ilk_mutex_lock(&pool->mutex); /* after the last thread's last touch */
         ilk_mutex_unlock(&pool->mutex);
+    }
+    ilk__pool_unregister(pool);  /* not before its jobs have ended: they may fork */
+    if (pool->has_last_thread) { /* the end of the process may have joined it, a child has none */
         ilk__thread_join(&pool->last_thread); /* it has joined the others */
     }
     ilk__pool_timers_end(pool, !pool->is_childs);

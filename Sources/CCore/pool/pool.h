@@ -120,6 +120,13 @@ struct ilk_pool {
     ILK_ATOMIC(struct pool_worker *) workers[];
 };
 
+/* In a child of fork, a mutex of the pool or of its timers as create made it: of zero bits. So diagnosis does not watch it,
+ * which ilk_mutex_init may make it do: a wait for it would hide the wait in whose midst it is. */
+static inline void ilk__pool_free_mutex(ilk_mutex *mutex) {
+    ilk_atomic_store(&mutex->word, 0, memory_order_relaxed);     /* PL28 */
+    ilk_atomic_store(&mutex->settings, 0, memory_order_relaxed); /* PL28 */
+}
+
 /* queues.c */
 bool ilk__pool_push(ilk_pool *pool, uint32_t priority, ilk_job *first, ilk_job *last, bool promised)
     ILK_NONBLOCKING;
@@ -154,6 +161,8 @@ bool ilk__pool_deques_have_jobs(ilk_pool *pool) ILK_NONBLOCKING;
 /* From another worker's deque, from a random one on; `group` as deque_steal has it. */
 ilk_job *ilk__pool_steal(struct pool_worker *worker, const void *group) ILK_NONBLOCKING;
 void ilk__pool_run(struct pool_worker *worker, ilk_job *job);
+/* Guarantee H: a job has forked and returned in the child, which has nothing to go on with. Else nothing. */
+void ilk__pool_end_child(const ilk_pool *pool);
 /* Between two jobs. */
 void ilk__pool_set_busy(struct pool_worker *worker, bool is_busy);
 void ilk__pool_work(void *worker);

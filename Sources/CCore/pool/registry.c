@@ -63,7 +63,12 @@ static void pools_after_fork_in_parent(void) {
 
 /* The threads are gone with what they held: the pool is closed and done. */
 static void pools_after_fork_in_child(void) {
-    ilk__thread_state()->worker = NULL;
+    struct pool_worker *worker = ilk__thread_state()->worker;
+    if (worker != NULL) {
+        worker->blocked =
+            UINT32_MAX; /* its job ends the child where it returns: ilk__pool_run asks nothing else */
+        ilk__thread_state()->worker = NULL;
+    }
     ilk_pool *pool;
     /* PL28 relaxed: the child has one thread. */
     LIST_FOREACH(pool, &pools, link) {
@@ -84,7 +89,7 @@ static void pools_after_fork_in_child(void) {
         ilk_atomic_store(&pool->idle.waiting, 0, memory_order_relaxed);                /* EC1 */
         ilk_atomic_store(&pool->idle.epoch, 0, memory_order_relaxed);                  /* EC1 */
         ilk_atomic_store(&pool->done, 1, memory_order_relaxed);                        /* PL28 */
-        ilk_mutex_init(&pool->mutex, false);
+        ilk__pool_free_mutex(&pool->mutex);
         ilk__pool_timers_forget(pool);
         pool->started = pool->running = pool->blocked = 0;
         pool->spares = NULL;

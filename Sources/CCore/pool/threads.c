@@ -109,7 +109,7 @@ void ilk__pool_wake_spares(ilk_pool *pool) {
 
 /* With the mutex held. After a refusal not every job asks the system while others run: each submission would cost as
  * much as starting a thread. Where none runs, a job may wait for good: each one asks. */
-static void have_thread(ilk_pool *pool) {
+static void have_thread(ilk_pool *pool, bool *notes_most) {
     /* The job may have begun, and have been the last: no thread is started in a pool that is done. */
     if (pool->running >= pool->target || ilk_atomic_load(&pool->done, memory_order_relaxed) != 0 || /* PL27 */
         !ilk__pool_has_jobs(pool)) {
@@ -121,13 +121,8 @@ static void have_thread(ilk_pool *pool) {
                (pool->retry_ns == 0 || pool->running == 0 || ilk__clock_now_ns() >= pool->retry_ns)) {
         pool->retry_ns = ilk__pool_start_thread(pool) ? 0 : ilk_deadline_in_ns(RETRY_NS);
     }
-    if (is_capped(pool)) {
-        pool->has_noted_most = true;
-        ilk__note("ilk_pool_will_block", pool,
-                  "all %u threads of pool \"%s\" are blocked, and jobs wait: its options may allow more by "
-                  "max_threads",
-                  (unsigned)pool->most, pool->name);
-    }
+    *notes_most = is_capped(pool);
+    pool->has_noted_most = pool->has_noted_most || *notes_most;
     ilk__pool_update_calls(pool);
     if (ilk_atomic_load(&pool->is_stuck, memory_order_relaxed)) { /* PL27 */
         ilk__pool_wake_waits(pool);
@@ -135,9 +130,16 @@ static void have_thread(ilk_pool *pool) {
 }
 
 void ilk__pool_need_thread(ilk_pool *pool) {
+    bool notes_most = false;
     ilk_mutex_lock(&pool->mutex);
-    have_thread(pool);
+    have_thread(pool, &notes_most);
     ilk_mutex_unlock(&pool->mutex);
+    if (notes_most) { /* without the mutex: a full pipe behind standard error would hold all up */
+        ilk__note("ilk_pool_will_block", pool,
+                  "all %u threads of pool \"%s\" are blocked, and jobs wait: its options may allow more by "
+                  "max_threads",
+                  (unsigned)pool->most, pool->name);
+    }
 }
 
 void ilk__pool_end_if_left(ilk_pool *pool) {
@@ -225,9 +227,6 @@ bool ilk__pool_stay(struct pool_worker *worker, struct pool_former *former) {
 
 bool ilk__pool_end(struct pool_worker *worker, bool is_finished, struct pool_former *former) {
     ilk_pool *pool = worker->pool;
-    if (pool->is_childs) {
-        return true; /* its job has forked and returned in the child */
-    }
     ilk__pool_set_busy(worker, false);
     if (is_finished) {
         ilk__event_wake_all(&pool->idle); /* the others end as well */

@@ -212,7 +212,7 @@ static void keep_time(void *context) {
     ilk_mutex_unlock(&timers->mutex);
 }
 
-/* The only code on the thread that is not ours is hand_back. */
+/* All code on the thread is ours. */
 static void never_called(void *context) {
     const struct pool_timers *timers = context;
     ilk__misuse("ilk_pool_close_now", timers->pool,
@@ -232,7 +232,7 @@ ILK_COLD static struct pool_timers *make_timers(ilk_pool *pool) {
     ilk_mutex_lock(&pool->mutex);
     struct pool_timers *timers = existing_timers(pool);
     if (timers == NULL && (timers = calloc(1, sizeof *timers)) != NULL) {
-        timers->pool = pool; /* its mutex: see ilk_pool_create */
+        timers->pool = pool; /* its mutex is free: ilk__pool_free_mutex */
         char name[24];
         snprintf(name, sizeof name, "%.8s-timers", pool->name);
         struct ilk__thread_options options = pool->thread_options;
@@ -262,12 +262,13 @@ ilk_job *ilk_timer_job(ilk_timer *timer) {
 }
 
 ilk_status ilk_pool_submit_at(ilk_pool *pool, ilk_timer *timer, uint64_t deadline_ns) {
+    if (!ilk__pool_promise(pool)) {
+        return ILK_CLOSED; /* before a thread is started for nothing; in a child of fork it would outlive the pool */
+    }
     struct pool_timers *timers = existing_timers(pool);
     if (ILK_UNLIKELY(timers == NULL) && (timers = make_timers(pool)) == NULL) {
+        ilk__pool_promise_kept(pool);
         return ILK_NOMEM;
-    }
-    if (!ilk__pool_promise(pool)) {
-        return ILK_CLOSED;
     }
     ilk_mutex_lock(&timers->mutex);
     if (timer->pool != NULL) {
@@ -325,7 +326,7 @@ uint32_t ilk__pool_timers_count(ilk_pool *pool) {
 void ilk__pool_timers_forget(ilk_pool *pool) {
     struct pool_timers *timers = existing_timers(pool);
     if (timers != NULL) {
-        ilk_mutex_init(&timers->mutex, false);
+        ilk__pool_free_mutex(&timers->mutex);
         memset(timers->heaps, 0, sizeof timers->heaps);
         timers->soonest = NULL;
         timers->filled = timers->count = 0;
@@ -333,7 +334,7 @@ void ilk__pool_timers_forget(ilk_pool *pool) {
 }
 
 void ilk__pool_timers_hand_back(ilk_pool *pool) {
-    /* Closing has taken the pool's mutex: timers that are made after it find the pool closed. */
+    /* Closing has taken the pool's mutex, and so does the thread that makes the timers: it finds the function to hand back to. */
     struct pool_timers *timers = existing_timers(pool);
     if (timers != NULL) {
         hand_over_all(pool, timers);

@@ -10,6 +10,7 @@
 #include "platform/local.h"
 #include "pool/watch.h"
 #include "wait/spin.h"
+#include <stdlib.h>
 
 /* Guarantee D: so that no job starves, one pick of eight is the turn of a place that the usual order may pass by for
  * good. The figures of 64 picks, in the order of their turns. docs/pool.md has the bounds. */
@@ -142,6 +143,12 @@ void ilk__pool_hand_back(ilk_pool *pool, ilk_job *job) {
     }
 }
 
+void ilk__pool_end_child(const ilk_pool *pool) {
+    if (pool->is_childs) {
+        exit(EXIT_SUCCESS); /* as where a process's last thread ends */
+    }
+}
+
 static void run(struct pool_worker *worker, ilk_job *job) {
     ilk_pool *pool = worker->pool;
     const uint32_t blocked = worker->blocked;
@@ -165,6 +172,7 @@ static void run(struct pool_worker *worker, ilk_job *job) {
     }
     worker->depth--;
     if (ILK_UNLIKELY(worker->blocked != blocked)) {
+        ilk__pool_end_child(pool);
         ilk__misuse("ilk_pool_did_block", pool, "a job has ended between will_block and did_block");
     }
 }

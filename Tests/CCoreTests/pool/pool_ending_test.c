@@ -1,29 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How an ilk_pool ends: close, close_now, destroy, fork(2). What was accepted runs or is handed back exactly once, beside
+ * How an ilk_pool ends: close, close_now, destroy. What was accepted runs or is handed back exactly once, beside
  * threads that submit, jobs that submit, block and steal, timers, groups and loops.
  */
 #include "support/test.h"
 #include <interlock/interlock.h>
 #include <interlock/pool.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 enum { SECOND = 1000000000 };
-
-/* ThreadSanitizer's runtime fails a check of its own in some children of a process with threads. */
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define CHILDREN_ARE_WATCHED 1
-#endif
-#endif
-#if defined(__SANITIZE_THREAD__)
-#define CHILDREN_ARE_WATCHED 1
-#endif
 
 static ilk_pool *make(uint32_t threads) {
     ilk_pool *pool = NULL;
@@ -701,131 +688,6 @@ static void misuse_is_reported(void **state) {
     expect_misuse(share_group, NULL, "ilk_pool_submit", "another pool");
 }
 
-/* ---- fork(2) ---- */
-
-static void need_children(void) {
-#ifdef CHILDREN_ARE_WATCHED
-    print_message(
-        "skipped: ThreadSanitizer does not support threads in the child of a process with threads\n");
-    skip();
-#endif
-}
-
-static void expect_exit(pid_t child, int code) {
-    int status;
-    check(child > 0);
-    check_equal(waitpid(child, &status, 0), child);
-    check(WIFEXITED(status));
-    check_equal(WEXITSTATUS(status), code);
-}
-
-static void a_child_of_fork_has_a_closed_pool(void **state) {
-    (void)state;
-    need_children();
-    ilk_pool *pool = make(2);
-    struct held held, other;
-    hold_worker(&held, pool);
-    hold_worker(&other, pool);
-    struct single waiting;
-    prepare(&waiting, NULL);
-    check(ilk_pool_submit(pool, &waiting.job));
-    ilk_timer timer;
-    ilk_timer_init(&timer, run_single, &waiting);
-    check_equal(ilk_pool_submit_at(pool, &timer, ILK_FOREVER), ILK_OK);
-    const pid_t child = fork();
-    if (child == 0) {
-        signal(SIGABRT, SIG_DFL);
-        alarm(30);
-        struct single refused;
-        prepare(&refused, NULL);
-        check(!ilk_pool_submit(pool, &refused.job));
-        check_equal(ilk_pool_wait_until(pool, ILK_FOREVER), ILK_OK);
-        const ilk_pool_info info = ilk_pool_get_info(pool);
-        check(info.threads == 0 && info.blocked == 0 && info.timers == 0);
-        check(ilk_pool_cancel(pool, &timer));
-        check(!ilk_pool_cancel(pool, &timer));
-        check_equal(ilk_pool_get_info(pool).timers, 0);
-        ilk_pool_destroy(pool);
-        ilk_pool *fresh = make(2); /* a pool of its own */
-        ilk_group group = {0};
-        prepare(&refused, &group);
-        check(ilk_pool_submit(fresh, &refused.job));
-        check_equal(ilk_group_wait_until(&group, ILK_FOREVER), ILK_OK);
-        ilk_pool_close(fresh);
-        check_equal(ilk_pool_wait_until(fresh, ILK_FOREVER), ILK_OK);
-        ilk_pool_destroy(fresh);
-        check_equal(ran(&waiting), 0);
-        _exit(7);
-    }
-    expect_exit(child, 7);
-    check(ilk_pool_cancel(pool, &timer));
-    stage_reach(&held.stage, 2);
-    stage_reach(&other.stage, 2);
-    ilk_pool_close(pool);
-    await_end(pool);
-    check_equal(ran(&waiting), 1);
-    ilk_pool_destroy(pool);
-}
-
-struct forking {
-    ilk_pool *pool;
-    struct single child_job;
-    pid_t child;
-    bool returns;
-};
-
-static void write_and_exit(void *context) {
-    (void)context;
-    _exit(99); /* in the child: a job that had not begun */
-}
-
-static void exit_as_last_thread(void) {
-    _exit(5);
-}
-
-static void fork_in_a_job(void *context) {
-    struct forking *forking = context;
-    const pid_t parent = getpid();
-    prepare(&forking->child_job, NULL);
-    check(ilk_pool_submit(forking->pool, &forking->child_job.job)); /* in this worker's deque */
-    forking->child = fork();
-    if (forking->child == 0) {
-        signal(SIGABRT, SIG_DFL);
-        alarm(30);
-        check(getpid() != parent);
-        forking->child_job.job.function = write_and_exit;
-        struct single refused;
-        prepare(&refused, NULL);
-        check(!ilk_pool_submit(forking->pool, &refused.job));
-        if (!forking->returns) {
-            ilk_pool_destroy(forking->pool);
-            _exit(7);
-        }
-        check_equal(atexit(exit_as_last_thread), 0);
-    }
-}
-
-static void a_job_that_forks_ends_its_child(void **state) {
-    (void)state;
-    need_children();
-    for (int returns = 0; returns < 2; returns++) {
-        ilk_pool *pool = make(1);
-        struct forking forking = {.pool = pool, .returns = returns == 1};
-        ilk_group group = {0};
-        ilk_job job;
-        ilk_job_init(&job, fork_in_a_job, &forking);
-        ilk_job_set_group(&job, &group);
-        check(ilk_pool_submit(pool, &job));
-        await(&group);
-        ilk_pool_close(pool);
-        await_end(pool);
-        /* Where the job returns, the child's only thread ends, and the child with it: it runs nothing more. */
-        expect_exit(forking.child, returns == 1 ? 5 : 7);
-        check_equal(ran(&forking.child_job), 1);
-        ilk_pool_destroy(pool);
-    }
-}
-
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(what_is_accepted_beside_close_runs_once),
     cmocka_unit_test(what_is_accepted_beside_close_now_runs_or_is_handed_back_once),
@@ -840,8 +702,6 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_pool_may_be_destroyed_when_its_follower_has_run),
     cmocka_unit_test(a_group_may_be_used_for_another_pool_beside_a_waiter_of_the_first),
     cmocka_unit_test(misuse_is_reported),
-    cmocka_unit_test(a_child_of_fork_has_a_closed_pool),
-    cmocka_unit_test(a_job_that_forks_ends_its_child),
 };
 
 TEST_MAIN(tests)

@@ -5,6 +5,7 @@
  */
 #include "platform/threads.h"
 #include "support/pool.h"
+#include <fcntl.h>
 #include <interlock/interlock.h>
 #include <interlock/park.h>
 #include <interlock/pool.h>
@@ -223,6 +224,65 @@ static int notes_of(ilk_pool_options options, uint32_t most) {
     }
     check_equal(fclose(file), 0);
     return notes;
+}
+
+struct cancelled {
+    ilk_pool *pool;
+    ilk_job *job;
+    bool goes_on; /* after its calls */
+};
+
+/* A thread that is cancelled before its calls, and ends at the first cancellation point. */
+static bool goes_on(void *(*calls)(void *), ilk_pool *pool, ilk_job *job) {
+    struct cancelled cancelled = {.pool = pool, .job = job};
+    pthread_t thread;
+    check_equal(pthread_create(&thread, NULL, calls, &cancelled), 0);
+    check_equal(pthread_join(thread, NULL), 0);
+    return cancelled.goes_on;
+}
+
+static void *submit_cancelled(void *context) {
+    struct cancelled *cancelled = context;
+    check_equal(pthread_cancel(pthread_self()), 0);
+    check(ilk_pool_submit(cancelled->pool, cancelled->job));
+    cancelled->goes_on = true;
+    return NULL;
+}
+
+static void *end_cancelled(void *context) {
+    struct cancelled *cancelled = context;
+    check_equal(pthread_cancel(pthread_self()), 0);
+    end(cancelled->pool);
+    cancelled->goes_on = true;
+    return NULL;
+}
+
+/* The submission says that all threads are blocked, the end joins a thread. */
+static void no_call_is_a_cancellation_point(void **state) {
+    (void)state;
+    const int standard_error = dup(STDERR_FILENO);
+    const int none = open("/dev/null", O_WRONLY);
+    check(standard_error >= 0 && none >= 0 && dup2(none, STDERR_FILENO) == STDERR_FILENO);
+    enum { MOST = 65 };
+    ilk_pool *pool = make((ilk_pool_options){.threads = 1});
+    static struct crowd crowd;
+    crowd = (struct crowd){.stage = STAGE_INIT};
+    for (uint32_t i = 0; i < MOST; i++) {
+        submit(pool, &crowd.jobs[i], block_at_stage, &crowd.stage, &crowd.group);
+    }
+    const uint64_t deadline = limit();
+    while (ilk_pool_get_info(pool).blocked != MOST) {
+        check(ilk_now_ns() < deadline);
+        sched_yield();
+    }
+    ilk_job_init(&crowd.jobs[MOST], nothing, NULL);
+    const bool submits = goes_on(submit_cancelled, pool, &crowd.jobs[MOST]);
+    check_equal(dup2(standard_error, STDERR_FILENO), STDERR_FILENO);
+    check(close(standard_error) == 0 && close(none) == 0);
+    check(submits);
+    stage_reach(&crowd.stage, 1);
+    await(&crowd.group);
+    check(goes_on(end_cancelled, pool, NULL));
 }
 
 static void a_default_limit_of_threads_is_told_of_once(void **state) {
@@ -570,6 +630,7 @@ static void misuse_is_reported(void **state) {
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(blocking_jobs_run_at_once_on_fewer_threads),
+    cmocka_unit_test(no_call_is_a_cancellation_point),
     cmocka_unit_test(spare_threads_end_down_to_those_that_are_kept),
     cmocka_unit_test(threads_whose_time_is_up_together_leave_one),
     cmocka_unit_test(a_pool_may_last_until_the_process_ends),
