@@ -10,8 +10,8 @@ extension WorkerPool {
     // MARK: Blocking
 
     // In async code, too, a closure that does not suspend fits this overload; disfavoured, it is not chosen there.
-    /// Runs `work` on a thread of the pool, and waits for its outcome. Blocks the thread; a worker of the pool runs other
-    /// jobs meanwhile.
+    /// Runs `work` on a thread of the pool, and waits for its outcome. Blocks the thread; a worker of the pool may
+    /// run it itself, and runs no other job meanwhile.
     ///
     /// - Returns: What `work` returns.
     /// - Throws: ``WorkerPoolRunError/failed(_:)`` with what `work` throws; ``WorkerPoolRunError/notRun(_:)`` where the

@@ -19,7 +19,8 @@ import CInterlock
 ///
 /// Every method is thread-safe. Work may submit more work, and may wait: a worker that waits for a
 /// `run(priority:_:)`, a ``WorkerGroup`` or a loop of its own pool runs jobs that it waits for meanwhile, and no others;
-/// without one, another thread takes its place. So a lock may be held over such a wait. For a wait of another kind, ``withBlockingCall(_:)`` has another thread take over.
+/// without one, another thread takes its place. So a lock may be held over such a wait. For a wait of another kind,
+/// ``withBlockingCall(_:)`` has another thread take over.
 ///
 /// What was accepted runs, unless ``closeNow(returningTo:)`` hands it back. A pool that is released closes, and its
 /// threads end when the last job has run: no release waits for them.

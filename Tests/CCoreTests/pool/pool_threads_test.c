@@ -252,7 +252,7 @@ static void *submit_cancelled(void *context) {
 static void *end_cancelled(void *context) {
     struct cancelled *cancelled = context;
     check_equal(pthread_cancel(pthread_self()), 0);
-    end(cancelled->pool);
+    pool_end(cancelled->pool);
     cancelled->goes_on = true;
     return NULL;
 }
@@ -264,13 +264,13 @@ static void no_call_is_a_cancellation_point(void **state) {
     const int none = open("/dev/null", O_WRONLY);
     check(standard_error >= 0 && none >= 0 && dup2(none, STDERR_FILENO) == STDERR_FILENO);
     enum { MOST = 65 };
-    ilk_pool *pool = make((ilk_pool_options){.threads = 1});
+    ilk_pool *pool = pool_make((ilk_pool_options){.threads = 1});
     static struct crowd crowd;
     crowd = (struct crowd){.stage = STAGE_INIT};
     for (uint32_t i = 0; i < MOST; i++) {
-        submit(pool, &crowd.jobs[i], block_at_stage, &crowd.stage, &crowd.group);
+        pool_submit(pool, &crowd.jobs[i], block_at_stage, &crowd.stage, &crowd.group);
     }
-    const uint64_t deadline = limit();
+    const uint64_t deadline = far_limit();
     while (ilk_pool_get_info(pool).blocked != MOST) {
         check(ilk_now_ns() < deadline);
         sched_yield();
@@ -281,7 +281,7 @@ static void no_call_is_a_cancellation_point(void **state) {
     check(close(standard_error) == 0 && close(none) == 0);
     check(submits);
     stage_reach(&crowd.stage, 1);
-    await(&crowd.group);
+    group_await(&crowd.group);
     check(goes_on(end_cancelled, pool, NULL));
 }
 

@@ -5,6 +5,7 @@
 // call in OverloadTests has foreign code, and that is in no table below, fails the suite.
 
 import CInterlock
+import Foundation
 import Testing
 
 @testable import Interlock
@@ -258,6 +259,26 @@ private struct ForeignRange: RangeExpression {
     @Test func otherForeignCodeRunsOutsideTheLock() {
         expect(.outside, of: Self.outsideOfDictionaries, { $0.storage.guarded.lock }, Self.dictionary)
         expect(.outside, of: Self.outsideOfSets, { $0.storage.guarded.lock }) { _ in SafeSet(0..<8) }
+    }
+
+    /// outer: [ … inner: [ … outer: waits for its own thread ] ]
+    @Test(.timeLimit(.minutes(5))) func aCallThroughAnotherCollectionsClosureIsReportedToo() async {
+        let array = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            alarm(20)
+            let (outer, inner): (SafeArray<Int>, SafeSet<Int>) = ([1], [1])
+            outer.withWriteLock { _ in inner.removeAll { _ in outer.popLast() == nil } }
+        }
+        #expect(
+            array?.report.contains("called from inside withWriteLock of the same object") == true
+        )
+        let dictionary = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            alarm(20)
+            let (outer, inner): (SafeDictionary<Int, Int>, SafeArray<Int>) = ([1: 1], [1])
+            outer.withReadLock { _ in inner.removeAll { _ in outer.removeValue(forKey: 1) == nil } }
+        }
+        #expect(
+            dictionary?.report.contains("called from inside withReadLock of the same object") == true
+        )
     }
 
     @Test func everyMemberWithForeignCodeIsInATable() {

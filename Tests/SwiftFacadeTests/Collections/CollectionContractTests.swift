@@ -37,6 +37,16 @@ import Testing
         #expect(storage(set.drain()) == storage(otherMembers))
     }
 
+    /// The capacity shows that it did not grow from element to element.
+    @Test func anArrayOfTheWholeIsMadeWithRoomForIt() {
+        let array = SafeArray(0..<1_000)
+        let dictionary = SafeDictionary(uniqueKeysWithValues: (0..<1_000).map { ($0, $0) })
+        let set = SafeSet(0..<1_000)
+        #expect(ContiguousArray(array).capacity == ContiguousArray(array.snapshot).capacity)
+        #expect(Array(dictionary).capacity == Array(dictionary.snapshot).capacity)
+        #expect(Array(set).capacity == Array(set.snapshot).capacity)
+    }
+
     @Test func theFirstWriteBesideASnapshotCopiesAndLaterOnesDoNot() {
         let array = SafeArray(0..<100)
         let dictionary = SafeDictionary(Dictionary(uniqueKeysWithValues: (0..<100).map { ($0, $0) }))

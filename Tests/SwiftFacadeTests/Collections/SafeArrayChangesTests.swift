@@ -142,15 +142,26 @@ private final class PhotoManager: Sendable {
         array.sort()
         array.withWriteLock { _ in }
         array[1] = 2
+        array.append(contentsOf: [])
+        array.insert(contentsOf: [], at: 1)
+        array.replaceSubrange(1..<1, with: [])
+        array.removeFirst(0)
+        array.removeLast(0)
         array.withWriteLock { $0[1] = 5 }
         array.withWriteLock { _ = $0.remove(at: 0) }
         array.withWriteLock { $0.insert(9, at: 1) }
-        #expect(await eventuallySuspending { heard.count >= 3 })
+        array.removeAll()
+        array.removeAll()
+        array.removeAll(keepingCapacity: true)
+        array.append(7)
+        #expect(await eventuallySuspending { heard.last == .insertion(at: 0, elements: [7]) })
         #expect(
             heard.snapshot == [
                 .replacement(at: 1, old: [2], new: [5]),
                 .removal(at: 0, elements: [1]),
                 .insertion(at: 1, elements: [9]),
+                .removal(at: 0, elements: [5, 9, 3]),
+                .insertion(at: 0, elements: [7]),
             ]
         )
         subscription.cancel()

@@ -228,6 +228,7 @@ import Testing
             "\(dictionary)" == #"["a": 1]"# && String(reflecting: dictionary) == #"SafeDictionary(["a": 1])"#
         )
         #expect(Mirror(reflecting: dictionary).displayStyle == .dictionary)
+        #expect(children(dictionary) == children(dictionary.snapshot))
         let encoded = try JSONEncoder().encode(dictionary)
         #expect(String(decoding: encoded, as: UTF8.self) == #"{"a":1}"#)
         #expect(
@@ -278,6 +279,11 @@ import Testing
             dictionary[1, default: 0] += dictionary.withWriteLock { _ in dictionary.count }
         }
     }
+}
+
+/// What a debugger shows of a collection.
+private func children(_ collection: Any) -> [String] {
+    Mirror(reflecting: collection).children.map { "\($0.value)" }
 }
 
 @Suite struct SafeSetTests {
@@ -397,6 +403,7 @@ import Testing
         let set: SafeSet = [1]
         #expect("\(set)" == "[1]" && String(reflecting: set) == "SafeSet([1])")
         #expect(Mirror(reflecting: set).displayStyle == .set)
+        #expect(children(set) == children(set.snapshot))
         let encoded = try JSONEncoder().encode(set)
         #expect(try JSONDecoder().decode(SafeSet<Int>.self, from: encoded).snapshot == [1])
         #expect(Array(set) == [1] && set.drain() == [1] && set.isEmpty)

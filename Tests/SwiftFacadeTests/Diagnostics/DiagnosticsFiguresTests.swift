@@ -58,6 +58,52 @@ struct DiagnosticsFiguresTests {
         }
     }
 
+    @Test func aHoldIsInItsBucketAndItsStackHasAddressesOnly() async {
+        await #expect(processExitsWith: .success) {
+            Diagnostics.enable(.contention)
+            let lock = ReadWriteLock(0, name: "lock")
+            lock.withWriteLock { $0 += 1 }
+            let figures = try #require(Diagnostics.figures().first { $0.name == "lock" })
+            let hold = figures.hold
+            let bucket = try #require(hold.histogram.first)
+            #expect(hold.histogram.count == 1 && bucket.count == 1)
+            // Four limits in each power of two.
+            var limit: Int64 = 4
+            while .nanoseconds(limit) <= hold.longest {
+                limit += 1 << (limit.bitWidth - limit.leadingZeroBitCount - 3)
+            }
+            #expect(bucket.limit == .nanoseconds(limit))
+            #expect(hold.total == hold.longest)
+            #expect(!figures.longestStack.isEmpty && !figures.longestStack.contains(0))
+        }
+    }
+
+    @Test func waitsForRoomAndForElementsAreToldApart() async {
+        await #expect(processExitsWith: .success) {
+            try synchronously {
+                let ring = try MPMCRing<Int>(capacity: 1)
+                try ring.diagnose(.contention)
+                func pops() throws { _ = try ring.pop(timeout: .microseconds(1)) }
+                for _ in 0..<3 { try pops() }
+                let pushed = ring.tryPush(1)
+                #expect(pushed)
+                _ = ring.push(2, timeout: .microseconds(1))
+                let figures = try #require(Diagnostics.figures().first?.ring)
+                #expect(figures.emptyWaits == 3 && figures.fullWaits == 1)
+            }
+        }
+    }
+
+    /// More than the first copy has room for.
+    @Test func theFiguresAreOfAllWatchedObjects() async {
+        await #expect(processExitsWith: .success) {
+            Diagnostics.enable(.contention)
+            let arrays = (0..<200).map { SafeArray([$0]) }
+            for array in arrays { array.append(0) }
+            #expect(Diagnostics.figures().count == 200)
+        }
+    }
+
     @Test func theJSONIsWellFormedAndHasItsKeys() async {
         await #expect(processExitsWith: .success) {
             try synchronously {
@@ -133,6 +179,55 @@ struct DiagnosticsFiguresTests {
                 #expect(reports[0].text.contains("  waits for latch 0x"))
                 latch.countDown()
                 try Diagnostics.reportWaits(longerThan: nil)
+            }
+        }
+    }
+
+    @Test func aLimitOfZeroIsNotNone() async {
+        await #expect(processExitsWith: .success) {
+            try synchronously {
+                Diagnostics.enable(.hang)
+                let reports = Counter()
+                Diagnostics.onReport { _ in reports.increment() }
+                try Diagnostics.reportWaits(longerThan: .zero)
+                let latch = Latch(count: 1)
+                Thread { latch.wait() }.start()
+                #expect(eventually { reports.value > 0 })
+                latch.countDown()
+                try Diagnostics.reportWaits(longerThan: nil)
+            }
+        }
+    }
+
+    /// waiter    waits for the group    waits for the operation    has ended both
+    /// report                shown                       shown              nothing
+    @Test func waitsForGroupsAndOperationsAreShownUntilTheyEnd() async {
+        await #expect(processExitsWith: .success) {
+            synchronously {
+                Diagnostics.enable(.hang)
+                let (goOn, ended) = ([Handshake(), Handshake(), Handshake()], Handshake())
+                let group = WorkerGroup(on: .blocking)
+                let isAccepted = group.submit { goOn[0].take() }
+                #expect(isAccepted)
+                let operation = AsyncOperation<Void>(name: "awaited") { goOn[1].take() }
+                Thread { operation.start() }.start()
+                Thread {
+                    group.wait()
+                    _ = operation.wait()
+                    ended.give()
+                    goOn[2].take()
+                }.start()
+                func isShown(_ wait: String) -> Bool? {
+                    (try? Diagnostics.report(as: .text))?.contains("  waits for \(wait)")
+                }
+                #expect(eventually { isShown("a group of jobs") == true })
+                goOn[0].give()
+                #expect(eventually { isShown("operation \"awaited\"") == true })
+                #expect(isShown("a group of jobs") == false)
+                goOn[1].give()
+                ended.take()
+                #expect(isShown("operation") == false)
+                goOn[2].give()
             }
         }
     }

@@ -53,6 +53,24 @@ struct DiagnosticsOrderTests {
         }
     }
 
+    @Test func aThreadAboutToWaitForItselfIsReportedAndEndsTheProcess() async {
+        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+            synchronously {
+                alarm(20)
+                Diagnostics.enable(.order)
+                Diagnostics.onReport { report in
+                    FileHandle.standardError.write(Data("of kind \(report.kind): \(report)\n".utf8))
+                }
+                let lock = ReadWriteLock(0, name: "own")
+                let view = lock.unsafeView
+                view.lockForReading()
+                view.lockForWriting()
+            }
+        }
+        #expect(sentence(result).contains("of kind selfWait: "))
+        #expect(sentence(result).contains("would wait for itself: it holds rwlock "))
+    }
+
     @Test func mutexesSemaphoresAndCollectionsAreSeen() async {
         await #expect(processExitsWith: .success) {
             synchronously {

@@ -127,4 +127,17 @@ import Testing
         #expect(throws: WorkerPoolError.closed(pool: "shut")) { try pool.after(.zero) { ran.increment() } }
         #expect(ran.value == 0 && !task.cancel())
     }
+
+    @Test func aClosedPoolKeepsNothingOfWhatItRefuses() throws {
+        let pool = try WorkerPool(name: "shut", threads: 1)
+        pool.close()
+        let freed = Counter()
+        do {
+            let tracked = Tracked(freed: freed)
+            #expect(throws: WorkerPoolError.closed(pool: "shut")) {
+                try pool.after(.zero) { tracked.touch() }
+            }
+        }
+        #expect(freed.value == 1)
+    }
 }

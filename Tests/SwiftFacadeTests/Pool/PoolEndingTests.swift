@@ -12,12 +12,15 @@ import Testing
         let held = try HeldPool()
         let ran = Counter()
         for _ in 0..<100 { #expect(held.pool.submit { ran.increment() }) }
-        let delayed = try held.pool.after(.milliseconds(20)) { ran.increment() }
+        let delayed = try held.pool.after(.milliseconds(20)) {
+            ran.increment()
+            return 7
+        }
         held.pool.close()
         held.release()
         try await held.pool.wait()
         #expect(ran.value == 101)
-        #expect(try await delayed.value == 101)
+        #expect(try await delayed.value == 7)
     }
 
     // worker    in a job                                         ends it
@@ -96,6 +99,28 @@ import Testing
         await closing
     }
 
+    // first     has job 1 in hand                       has the other two
+    // second                       closes at once
+    @Test func ofSeveralClosingsAtOnceTheFirstOnesFunctionHasTheJobs() async throws {
+        let held = try HeldPool()
+        let (begun, goOn, first, second) = (Handshake(), Handshake(), Counter(), Counter())
+        for _ in 0..<3 { #expect(held.pool.submit {}) }
+        async let closing: Void = blocking { [pool = held.pool] in
+            pool.closeNow { _ in
+                guard first.increment() == 1 else { return }
+                begun.give()
+                goOn.take()
+            }
+        }
+        await begun.taken()
+        held.pool.closeNow { _ in second.increment() }
+        goOn.give()
+        await closing
+        held.release()
+        try await held.pool.wait()
+        #expect(first.value == 3 && second.value == 0)
+    }
+
     // The caller's function holds the pool: a circle, which the end opens.
     @Test func theCallersFunctionIsReleasedAtTheEnd() async throws {
         let freed = Counter()
@@ -108,6 +133,19 @@ import Testing
             }
         }
         await eventually("the function is released") { freed.value == 1 }
+    }
+
+    @Test func aPoolThatHasEndedKeepsNoCallersFunction() async throws {
+        let freed = Counter()
+        let pool = try WorkerPool(threads: 1)
+        pool.closeNow()
+        try await pool.wait()
+        do {
+            let tracked = Tracked(freed: freed)
+            pool.closeNow { _ in tracked.touch() }
+        }
+        #expect(freed.value == 1)
+        withExtendedLifetime(pool) {}
     }
 
     // MARK: Released

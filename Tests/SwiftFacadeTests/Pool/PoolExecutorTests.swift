@@ -207,6 +207,19 @@ private actor Record {
         #expect(await other.order.count == 20)
     }
 
+    @Test func aClosedPoolDoesNotKeepTheExecutorsWhoseJobsItRefuses() async throws {
+        weak var executor: SerialPoolExecutor?
+        let pool = try WorkerPool(threads: 1)
+        pool.close()
+        do {
+            let own = SerialPoolExecutor(on: pool)
+            executor = own
+            let record = Record(own)
+            for number in 0..<10 { await record.add(number) }
+        }
+        #expect(await eventuallySuspending { executor == nil }, "the drain on the shared pool ends")
+    }
+
     @Test func anActorOfAThreadRunsOnThatThread() async throws {
         let record = Record(try ThreadExecutor(name: "pinned"))
         #expect(await record.threadName() == "pinned-0")

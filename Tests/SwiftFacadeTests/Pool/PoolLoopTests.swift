@@ -155,6 +155,15 @@ import Testing
         #expect(begun.value < 1_000_000_000)
     }
 
+    @Test func aCancellationIsAnErrorOnlyWhereItKeptAnElementFromBeginning() {
+        let control = LoopControl()
+        #expect(control.allows(0))
+        control.cancel()
+        #expect(control.failure == nil, "element 0 was the last")
+        #expect(!control.allows(1))
+        #expect(control.failure is CancellationError)
+    }
+
     // task      submits, suspends   cancelled: throws
     // worker    in a job                              ends it; finds an empty job
     @Test func aLoopThatHasNotBegunIsCancelledAndReleased() async throws {

@@ -39,7 +39,7 @@ import Testing
     }
 
     // The only thread waits for what only it can run.
-    @Test func aWorkerThatWaitsRunsOtherJobsMeanwhile() async throws {
+    @Test func aWorkerThatWaitsRunsWhatItWaitsFor() async throws {
         let pool = try WorkerPool(threads: 1, maximumThreads: 1)
         let depth = try await pool.run {
             try! Self.block(pool) { try! Self.block(pool) { 1 } + 1 } + 1
@@ -222,14 +222,31 @@ import Testing
         #expect(ran.value == 0)
     }
 
+    // The pool's threads are in a job: what was submitted would be kept by the pool.
     @Test func aCancelledTaskSubmitsNothing() async throws {
+        // Set by the task, and read after its end.
+        final class Submitted: @unchecked Sendable { weak var object: (any PoolObject)? }
         let held = try HeldPool()
-        let task = Task { [pool = held.pool] in
+        let core = held.pool.core
+        let (run, loop) = (Submitted(), Submitted())
+        let running = Task {
             await untilCancelled()
-            return try await pool.run { 1 }
+            let submitted = SuspendingRun { 1 }
+            run.object = submitted
+            _ = try await submitted.wait(on: core, ILK_PRIORITY_NORMAL, until: nil)
         }
-        task.cancel()
-        await #expect(throws: CancellationError.self) { try await task.value }
+        let looping = Task {
+            await untilCancelled()
+            let submitted = SuspendingLoop(core, 1, 1, LoopControl()) { _, _ in }
+            loop.object = submitted
+            try await submitted.wait(ILK_PRIORITY_NORMAL)
+        }
+        for task in [running, looping] {
+            task.cancel()
+            await #expect(throws: CancellationError.self) { try await task.value }
+        }
+        #expect(run.object == nil, "the pool has no job of it")
+        #expect(loop.object == nil)
         held.release()
     }
 

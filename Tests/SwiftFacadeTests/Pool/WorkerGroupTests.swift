@@ -134,6 +134,37 @@ import Testing
         try await group.wait()
     }
 
+    // group     the second and the third wait for the first one's run; then the pool is closed, and takes none of them
+    @Test func notificationsThatMeetAClosedPoolAreKept() async throws {
+        let held = try HeldPool()
+        let group = WorkerGroup(on: held.pool)
+        let (ran, notified) = (Counter(), Handshake())
+        #expect(group.submit { ran.increment() })
+        for _ in 0..<3 {
+            let isAccepted = group.notify {
+                #expect(ran.value == 1)
+                notified.give()
+            }
+            #expect(isAccepted)
+        }
+        held.pool.close()
+        held.release()
+        await notified.taken(3)
+        try await held.pool.wait()
+    }
+
+    @Test func aClosedPoolDoesNotKeepAGroupThatWasWaitedFor() async throws {
+        weak var group: WorkerGroup?
+        let pool = try WorkerPool(threads: 1)
+        pool.close()
+        do {
+            let own = WorkerGroup(on: pool)
+            group = own
+            try await own.wait()
+        }
+        #expect(await eventuallySuspending { group == nil }, "its follower on the shared pool ends")
+    }
+
     // What is handed back has left the group.
     @Test func closingAtOnceEndsTheGroup() async throws {
         let held = try HeldPool()

@@ -135,6 +135,11 @@ import Testing
         #expect(pool.info.delayedTasks == 0)
     }
 
+    // The pool starts the threads that it keeps.
+    @Test func aPoolThatIsToKeepNoThreadKeepsOne() throws {
+        #expect(try WorkerPool(threads: 3, keptThreads: 0).info.threads == 1)
+    }
+
     // Jobs that wait for each other go on only if all have a thread.
     @Test func theBlockingPoolHasAThreadForEachJob() async throws {
         let (arrivals, allArrived, ended) = (Counter(), Handshake(), Handshake())
