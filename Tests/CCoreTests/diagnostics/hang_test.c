@@ -46,8 +46,9 @@ static void wait_for_mutex(void *unused) {
 /* Also the try that stays in the thread's slot, beside the read that took it unwatched. */
 static void a_try_to_read_is_held_for_reading(void **state) {
     (void)state;
+    static const ilk_rwlock unused = ILK_RWLOCK_INIT;
     for (int further = 0; further < 2; further++) {
-        ilk_rwlock_init(&lock);
+        memcpy(&lock, &unused, sizeof lock); /* the try is its first call, but for ilk_rwlock_observe */
         if (further != 0) {
             move_to_slots(&lock);
             ilk_rwlock_read_lock(&lock);
