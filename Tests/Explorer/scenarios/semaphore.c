@@ -298,6 +298,7 @@ EX_SCENARIO(freed_late){
 };
 
 EX_MUST_REACH(states){
+    {"semaphore-wait-signal", {EX_WAITER_SLEEPS, EX_WAITER_GRANTED_AWAKE}},
     {"semaphore-wait-signal_and_retake",
      {EX_SEMAPHORE_WAITS, EX_SEMAPHORE_UNSERVED, EX_SEMAPHORE_HANDS_OVER, EX_SEMAPHORE_LEFT_TO_HOLDER}},
     {"semaphore-*signal_two semaphore-no-* semaphore-order semaphore-value",
@@ -309,4 +310,9 @@ EX_MUST_REACH(states){
       EX_SEMAPHORE_LATE_AND_SERVED}},
     {"semaphore-*wait_until-signal_two", {EX_SEMAPHORE_LATE_IN_QUEUE, EX_SEMAPHORE_LATE_AND_SERVED}},
     {"semaphore-wait_until-wait_until-no-signal", {EX_SEMAPHORE_WAITS, EX_SEMAPHORE_LATE_IN_QUEUE}},
+};
+
+EX_CANNOT_REACH(no_states){
+    {"semaphore-no-stealing-*", {EX_WAITER_GRANTED_AWAKE}},
+    {"semaphore-wait_until-wait_until-no-signal", {EX_SEMAPHORE_LATE_AND_SERVED}},
 };
