@@ -213,7 +213,7 @@ def states(root):
     for name in names:
         if not re.search(rf"ILK__REACHES\({name},|ex_reach\([^;]*\bEX_{name}\b", marks):
             yield Finding(list_of_states, 1, f"{name} is marked nowhere")
-        # Reached by none who can be in it: EX_CANNOT_REACH has it.
+        # No thread can be in it: EX_CANNOT_REACH has it.
         if not re.search(rf"\bEX_{name}\b", rows) and name != "CLASSIC_ALWAYS":
             yield Finding(list_of_states, 1, f"no scenario must reach {name}")
 
