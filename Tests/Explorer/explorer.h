@@ -52,7 +52,7 @@ typedef enum ex_verdict {
     EX_LIVELOCK,    /* the step limit was reached without progress */
     EX_DEAD_MEMORY, /* an access to freed memory or to a returned stack frame */
     EX_MISUSE,      /* ilk__misuse was called */
-    EX_UNREACHED,   /* a state that the scenario names was not reached */
+    EX_UNREACHED,   /* a state that the scenario names was not reached, or one that it cannot reach was */
     EX_BEYOND       /* not modelled */
 } ex_verdict;
 
@@ -124,11 +124,20 @@ enum { EX_ROWS = 128 }; /* of a table, at most, with its end */
 #define EX_MUST_REACH(identifier)                                                                            \
     static const ex_must_reach identifier[EX_ROWS];                                                          \
     __attribute__((constructor)) static void identifier##_enters(void) {                                     \
-        ex_enter_states(identifier);                                                                         \
+        ex_enter_states(identifier, false);                                                                  \
     }                                                                                                        \
     static const ex_must_reach identifier[EX_ROWS] =
 
-void ex_enter_states(const ex_must_reach *table);
+void ex_enter_states(const ex_must_reach *table, bool cannot);
+
+/* The same for states that scenarios cannot reach, though they pass the mark. A mark whose condition always holds counts
+ * states that no thread is in, and no EX_MUST_REACH tells. */
+#define EX_CANNOT_REACH(identifier)                                                                          \
+    static const ex_must_reach identifier[EX_ROWS];                                                          \
+    __attribute__((constructor)) static void identifier##_enters(void) {                                     \
+        ex_enter_states(identifier, true);                                                                   \
+    }                                                                                                        \
+    static const ex_must_reach identifier[EX_ROWS] =
 
 /* Claims. A claim that fails ends the execution. */
 #define ex_assert(condition)                                                                                 \

@@ -8,6 +8,8 @@
 #ifndef EXPLORER_STATES_H
 #define EXPLORER_STATES_H
 
+#include <stdbool.h>
+
 #define EX_STATES(STATE)                                                                                     \
     /* The engine. */                                                                                        \
     STATE(SLEEPER_WOKEN, "a sleeper is woken")                                                               \
@@ -121,7 +123,8 @@
     STATE(GROUP_WAKES_WORKERS, "the last job of a group wakes workers")                                      \
     STATE(GROUP_FOLLOWED, "the last job of a group submits the one that follows")                            \
     /* classics/reached.c */                                                                                 \
-    STATE(CLASSIC_STATE, "a state of the classic's")
+    STATE(CLASSIC_STATE, "a state of the classic's")                                                         \
+    STATE(CLASSIC_ALWAYS, "a state that no thread can be in")
 
 typedef enum ex_state {
     EX_NO_STATE,
@@ -132,5 +135,7 @@ typedef enum ex_state {
 } ex_state;
 
 void ex_reach(ex_state state);
+/* A mark is passed; the state is reached if its condition holds. */
+void ex_pass(ex_state state, bool holds);
 
 #endif

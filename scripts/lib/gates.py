@@ -203,6 +203,21 @@ def orders(root):
     require([uses] if uses else [], "memory orders")
 
 
+def states(root):
+    """Every state of Tests/Explorer/states.h is marked somewhere, and some scenario must reach it."""
+    list_of_states = "Tests/Explorer/states.h"
+    names = require(re.findall(r"\bSTATE\((\w+), \"", read(root, list_of_states)), "states")
+    marks = "\n".join(
+        read(root, name) for folder in ("Sources/CCore", "Tests/Explorer") for name in tracked(root, ".c", ".h", under=folder))
+    rows = "\n".join(re.findall(r"EX_MUST_REACH\(\w+\)\s*\{(.*?)\n\};", marks, re.DOTALL))
+    for name in names:
+        if not re.search(rf"ILK__REACHES\({name},|ex_reach\([^;]*\bEX_{name}\b", marks):
+            yield Finding(list_of_states, 1, f"{name} is marked nowhere")
+        # No thread can be in it: EX_CANNOT_REACH has it.
+        if not re.search(rf"\bEX_{name}\b", rows) and name != "CLASSIC_ALWAYS":
+            yield Finding(list_of_states, 1, f"no scenario must reach {name}")
+
+
 def comments_in(lines, begin, end):
     """The comments on lines begin to end, and the comment that ends right above them."""
     start = begin
@@ -367,7 +382,7 @@ def text(root):
 GATES = {
     gate.__name__: gate
     for gate in (
-        spdx, labels, orders, sendable, pointers, links, contracts, promises, sources, text, layout.folders, layout.architecture,
+        spdx, labels, orders, states, sendable, pointers, links, contracts, promises, sources, text, layout.folders, layout.architecture,
         layout.includes, layout.length, words.words)
 }
 

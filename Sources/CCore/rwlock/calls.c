@@ -29,8 +29,7 @@
 #include <interlock/rwlock.h>
 #include <stddef.h>
 
-/* mode_state of a lock that ILK_RWLOCK_INIT, or ILK_RWLOCK_INIT_PLAIN, has made, before its first call. */
-static const uint32_t MODE_FRESH = UINT32_C(0xFFFFFFFF);
+/* mode_state of a lock that ILK_RWLOCK_INIT_PLAIN has made, before its first call; ILK__MODE_FRESH: the usual one. */
 static const uint32_t MODE_FRESH_PLAIN = UINT32_C(0xFFFFFFFE);
 
 static bool is_fresh(const ilk_rwlock *lock, uint32_t *state) ILK_NONBLOCKING {
@@ -42,8 +41,9 @@ static bool take_freshness(ilk_rwlock *lock) ILK_NONBLOCKING {
     uint32_t state;
     /* RW20 relaxed: decides which thread is the first; the count that follows is a hint. */
     return is_fresh(lock, &state) &&
-           ilk_atomic_compare_exchange(&lock->mode_state, &state, state == MODE_FRESH ? 0 : ILK__MODE_PLAIN,
-                                       memory_order_relaxed, memory_order_relaxed);
+           ilk_atomic_compare_exchange(&lock->mode_state, &state,
+                                       state == ILK__MODE_FRESH ? 0 : ILK__MODE_PLAIN, memory_order_relaxed,
+                                       memory_order_relaxed);
 }
 
 static void rwlock_stop_watching(ilk_rwlock *lock, bool may_wait) {

@@ -6,7 +6,7 @@
  * The slot, and how many of the thread's reads of L its word counts
  *   from              by                                                        to
  *   free              a read by way of slots (RW10, RW15)                       L
- *   L                 read_unlock, or a read that may not stay (RW12)           free
+ *   L                 read_unlock (RW12), or a read that may not stay (RW24)    free
  *   L, n further      ilk_rwlock_try_read_lock (RW19)                           L, n + 1 further; back, if L does not
  *                                                                               admit it
  *   L, n + 1 further  read_unlock (RW9)                                         L, n further
@@ -37,6 +37,14 @@
  *      A compare-and-swap would see it, and cost each read a locked instruction. So a handler gives up what it took
  *      before it returns (rwlock.h).
  *   4. A section ends, which frees the slot unread, before a further read within it: such a try is given up first.
+ *   5. The share of 1 once more, for L has left slots since the thread saw it there, so that its handler is counted:
+ *        the thread's read_lock                       its handler
+ *          slot = L
+ *                                                       try_read_lock: no SLOTS; count + 1
+ *                                                       read_unlock: slot == L? yes; slot = free
+ *          no SLOTS: may not stay; takes L back:
+ *          the slot is free
+ *      So the thread, which looks as it takes its announcement back, has the counted share, and reads.
  */
 #include "rwlock/further_reads.h"
 

@@ -4,6 +4,7 @@
  * environment_test.c.
  */
 #include "diagnostics/reports.h"
+#include "support/rwlock_mode.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <interlock/latch.h>
@@ -40,6 +41,37 @@ static void wait_for_mutex(void *unused) {
     check_equal(ilk_mutex_lock_until(&mutex, ilk_deadline_in_ns(MILLISECONDS(600000))), ILK_OK);
     ilk_mutex_unlock(&mutex);
     ilk_rwlock_write_unlock(&lock);
+}
+
+/* Also the try that stays in the thread's slot, beside the read that took it unwatched. */
+static void a_try_to_read_is_held_for_reading(void **state) {
+    (void)state;
+    static const ilk_rwlock unused = ILK_RWLOCK_INIT;
+    for (int further = 0; further < 2; further++) {
+        memcpy(&lock, &unused, sizeof lock); /* the try is its first call, but for ilk_rwlock_observe */
+        if (further != 0) {
+            move_to_slots(&lock);
+            ilk_rwlock_read_lock(&lock);
+            check(is_in_a_slot(&lock));
+        }
+        ilk_diagnose(ILK_DIAGNOSE_HANG);
+        check_equal(ilk_rwlock_observe(&lock, ILK_DIAGNOSE_HANG), ILK_OK);
+        ilk_mutex_init(&mutex, false);
+        ilk_mutex_lock(&mutex); /* a try records nothing of a thread that is not known yet */
+        ilk_mutex_unlock(&mutex);
+        check(ilk_rwlock_try_read_lock(&lock));
+        check_equal(counted_readers(&lock), further != 0 ? 0 : 1);
+        char expected[64];
+        snprintf(expected, sizeof expected, "  holds rwlock %p (read) for ", (void *)&lock);
+        check_contains(diagnosis(ILK_AS_TEXT), expected);
+        ilk_rwlock_read_unlock(&lock);
+        check(strstr(diagnosis(ILK_AS_TEXT), "holds") == NULL);
+        if (further != 0) {
+            ilk_rwlock_read_unlock(&lock);
+        }
+        ilk_diagnose(0);
+        ilk_rwlock_destroy(&lock);
+    }
 }
 
 static void a_report_tells_what_threads_hold_and_wait_for(void **state) {
@@ -317,6 +349,7 @@ static void a_child_of_fork_reports_its_own_thread(void **state) {
 }
 
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_try_to_read_is_held_for_reading),
     cmocka_unit_test(a_report_tells_what_threads_hold_and_wait_for),
     cmocka_unit_test(waits_with_a_limit_make_no_circle),
     cmocka_unit_test(waits_without_a_holder_are_told_too),

@@ -336,14 +336,15 @@ static void move_to_slots_and_write(void *context) {
     ilk_rwlock_write_unlock(lock);
 }
 
-/* The thread's own announcement is in its slot, and goes as the lock begins anew. */
-static void a_child_initialises_anew_what_its_thread_read(void **state) {
-    (void)state;
-    need_children();
+static void read_and_fork(int further_reads) {
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     move_to_slots(&lock);
     ilk_rwlock_read_lock(&lock);
+    for (int reads = 0; reads < further_reads; reads++) {
+        check(ilk_rwlock_try_read_lock(&lock));
+    }
     check(is_in_a_slot(&lock));
+    check_equal(counted_readers(&lock), 0);
     struct actor writer;
     actor_queue(&writer, &lock, WRITE, NULL);
     fflush(NULL);
@@ -360,10 +361,21 @@ static void a_child_initialises_anew_what_its_thread_read(void **state) {
         _exit(7);
     }
     expect_exit(child, 7);
-    ilk_rwlock_read_unlock(&lock);
+    for (int reads = 0; reads <= further_reads; reads++) {
+        check(!actor_is_inside(&writer));
+        ilk_rwlock_read_unlock(&lock);
+    }
     actor_await_inside(&writer);
     actor_leave(&writer);
     check_free_and_destroy(&lock);
+}
+
+/* The thread's own announcement is in its slot, and goes as the lock begins anew, with its further reads. */
+static void a_child_initialises_anew_what_its_thread_read(void **state) {
+    (void)state;
+    need_children();
+    read_and_fork(0);
+    read_and_fork(2);
 }
 
 static const struct CMUnitTest tests[] = {

@@ -4,19 +4,18 @@
  * (docs/contracts.md).
  */
 #include "support/fork.h"
+#include "support/stepping.h"
 #include "support/test.h"
 #include <interlock/inline/fence.h>
 #include <interlock/mpmc.h>
 #include <interlock/spsc.h>
 #include <linux/seccomp.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 typedef uint64_t item;
@@ -78,23 +77,10 @@ static void elements_lie_at_multiples_of_their_size(void **state) {
 
 /* ---- What a call executes ---- */
 
-#if defined(__x86_64__) && !defined(SANITIZED)
+static size_t instructions, locked;
 
-/* The processor stops after every instruction; the handler reads the next. */
-static volatile bool stepping, measuring;
-static volatile size_t instructions, locked;
-
-static void step(int signal_number, siginfo_t *info, void *context) {
-    (void)signal_number;
-    (void)info;
-    const long long trap_flag = 0x100;
-    greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;
-    registers[REG_EFL] = stepping ? registers[REG_EFL] | trap_flag : registers[REG_EFL] & ~trap_flag;
-    if (!measuring) {
-        return;
-    }
+static void count_locked(const unsigned char *at) {
     instructions++;
-    const unsigned char *at = (const unsigned char *)registers[REG_RIP];
     bool lock = false;
     for (;; at++) { /* prefixes */
         lock = lock || *at == 0xF0;
@@ -108,25 +94,9 @@ static void step(int signal_number, siginfo_t *info, void *context) {
     locked += lock || exchange || fence || system_call;
 }
 
-static void start_stepping(void) {
-    const struct sigaction action = {.sa_sigaction = step, .sa_flags = SA_SIGINFO};
-    check_equal(sigaction(SIGTRAP, &action, NULL), 0);
-    instructions = locked = 0;
-    stepping = true;
-    check_equal(raise(SIGTRAP), 0);
-}
-
-static void stop_stepping(void) {
-    stepping = false;
-}
-
-static void check_stepping(void) {
-    start_stepping();
-    measuring = true;
+static void execute_a_fence(void *unused) {
+    (void)unused;
     ilk_atomic_fence(memory_order_seq_cst);
-    measuring = false;
-    stop_stepping();
-    check(locked >= 1);
 }
 
 static void ignore_event(void *context, ilk_ring_event event) {
@@ -134,45 +104,37 @@ static void ignore_event(void *context, ilk_ring_event event) {
     (void)event;
 }
 
+static void push_and_pop(void *context) {
+    ilk_spsc *ring = context;
+    const item pushed = 7;
+    item popped = 0;
+    check(ilk_spsc_try_push(ring, &pushed, sizeof pushed) && ilk_spsc_try_pop(ring, &popped, sizeof popped));
+    check(popped == pushed);
+}
+
 /* A hook is installed and nothing armed: neither has a cost (notify.h). */
 static void a_push_or_pop_executes_no_locked_instruction(void **state) {
     (void)state;
+    skip_unless_stepping();
     if (!ilk_atomic_load(&ilk__membarrier_works, memory_order_relaxed)) {
         print_message("skipped: membarrier is refused, so that both sides fence\n");
         skip();
     }
-    check_stepping();
+    step_through(execute_a_fence, NULL, count_locked);
+    check(locked >= 1); /* it would be seen */
     const size_t capacities[] = {1, 3, 64};
     for (size_t c = 0; c < sizeof capacities / sizeof *capacities; c++) {
         ilk_spsc *ring = make_spsc(capacities[c]);
         ilk_spsc_set_notify(ring, ignore_event, NULL);
-        bool good = true;
-        start_stepping();
-        for (item i = 0; i < 130; i++) {
-            item popped = ~i;
-            measuring = true;
-            good = ilk_spsc_try_push(ring, &i, sizeof i) && good;
-            good = ilk_spsc_try_pop(ring, &popped, sizeof popped) && good;
-            measuring = false;
-            good = good && popped == i;
+        instructions = locked = 0;
+        for (int i = 0; i < 130; i++) {
+            step_through(push_and_pop, ring, count_locked);
         }
-        stop_stepping();
-        check(good);
         check(instructions > 130);
         check_equal(locked, 0);
         ilk_spsc_destroy(ring);
     }
 }
-
-#else
-
-static void a_push_or_pop_executes_no_locked_instruction(void **state) {
-    (void)state;
-    print_message("skipped: instructions are read on x86-64 without sanitizers only\n");
-    skip();
-}
-
-#endif
 
 /* ---- What a call asks of the kernel ---- */
 

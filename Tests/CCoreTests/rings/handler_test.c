@@ -1,66 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a signal handler may call, of both rings and the latch: at every instruction of the call that it interrupts. The
- * processor's trap flag stops the thread there, and SIGTRAP's handler makes the calls.
+ * What a signal handler may call, of both rings: after every instruction of the call that it interrupts
+ * (support/stepping.h).
  */
-#include "support/test.h"
-#include <interlock/latch.h>
+#include "support/stepping.h"
+#include "wait/spin.h"
 #include <interlock/mpmc.h>
 #include <interlock/spsc.h>
 #include <signal.h>
 #include <string.h>
-#include <ucontext.h>
 
 typedef uint64_t item;
-
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__) || !defined(__x86_64__)
-#define CANNOT_STEP 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer) || __has_feature(memory_sanitizer)
-#define CANNOT_STEP 1
-#endif
-#endif
-
-#if !defined(CANNOT_STEP)
-
-/* ---- Steps ---- */
-
-static volatile bool steps;
-static volatile long instruction, stop_at;
-static void (*volatile interruption)(void);
-
-static void step(int number, siginfo_t *info, void *context) {
-    (void)number;
-    (void)info;
-    const long long trap_flag = 0x100;
-    greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;
-    if (steps && instruction++ == stop_at) {
-        void (*const handler)(void) = interruption;
-        steps = false;
-        interruption = NULL;
-        handler();
-    }
-    registers[REG_EFL] = steps ? registers[REG_EFL] | trap_flag : registers[REG_EFL] & ~trap_flag;
-}
-
-/* Each of the first 256; then at growing distances, for waits spin for thousands. */
-static long next_stop(long stop) {
-    return stop + 1 + stop / 256 * (stop / 3);
-}
-
-/* `call`, with `handler` at its instruction `stop`. False: it has fewer. */
-static bool interrupt_at(long stop, void (*call)(void), void (*handler)(void)) {
-    const struct sigaction action = {.sa_sigaction = step, .sa_flags = SA_SIGINFO};
-    check_equal(sigaction(SIGTRAP, &action, NULL), 0);
-    instruction = 0;
-    stop_at = stop;
-    interruption = handler;
-    steps = true;
-    check_equal(raise(SIGTRAP), 0);
-    call();
-    steps = false;
-    return interruption == NULL;
-}
 
 /* ---- What goes in and comes out ---- */
 
@@ -84,6 +34,10 @@ static void note_popped(item value) {
 static void begin(size_t filled, int turn) {
     check_equal(ilk_spsc_create(&spsc, CAPACITY, sizeof(item)), ILK_OK);
     check_equal(ilk_mpmc_create(&mpmc, CAPACITY, sizeof(item)), ILK_OK);
+    /* Waits that do not spin: a spin repeats the try calls, and takes a minute to step through. */
+    spsc->push_failed_spins = spsc->pop_failed_spins = ILK__MOST_FAILED_SPINS;
+    ilk_atomic_store(&mpmc->producers_failed_spins, ILK__MOST_FAILED_SPINS, memory_order_relaxed);
+    ilk_atomic_store(&mpmc->consumers_failed_spins, ILK__MOST_FAILED_SPINS, memory_order_relaxed);
     pushed = last_popped = 0;
     memset(popped, 0, sizeof popped);
     in_order = true;
@@ -169,23 +123,47 @@ typedef void call(void);
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* At each instruction of each of `calls`, `handler`; then every item that was pushed comes out once. */
+struct interruption {
+    call *interrupted, *handler, *drain;
+    size_t filled;
+    int turn; /* the handler's verb goes on from run to run */
+    bool ordered;
+};
+
+static void prepare(void *context) {
+    struct interruption *self = context;
+    begin(self->filled, self->turn++);
+}
+
+static void interrupted(void *context) {
+    ((struct interruption *)context)->interrupted();
+}
+
+static void handle(void *context) {
+    ((struct interruption *)context)->handler();
+}
+
+/* Every item that was pushed comes out once. */
+static void settle(void *context) {
+    const struct interruption *self = context;
+    self->drain();
+    for (item value = 1; value <= pushed; value++) {
+        check_equal(popped[value], 1);
+    }
+    check_equal(popped[pushed + 1], 0);
+    check(!self->ordered || in_order);
+    ilk_spsc_destroy(spsc);
+    ilk_mpmc_destroy(mpmc);
+}
+
+/* After each instruction of each of `calls`, on an empty ring and a full one. */
 static void interrupt_everywhere(call *const *calls, size_t count, call *handler, call *drain, bool ordered) {
+    skip_unless_stepping();
+    const struct stepped stepped = {prepare, interrupted, handle, settle};
     for (size_t which = 0; which < count; which++) {
         for (size_t filled = 0; filled <= CAPACITY; filled += CAPACITY) {
-            bool was_there = true;
-            for (long stop = 0; was_there; stop = next_stop(stop)) {
-                begin(filled, (int)stop);
-                was_there = interrupt_at(stop, calls[which], handler);
-                drain();
-                for (item value = 1; value <= pushed; value++) {
-                    check_equal(popped[value], 1);
-                }
-                check_equal(popped[pushed + 1], 0);
-                check(!ordered || in_order);
-                ilk_spsc_destroy(spsc);
-                ilk_mpmc_destroy(mpmc);
-            }
+            struct interruption self = {calls[which], handler, drain, filled, 0, ordered};
+            (void)step_everywhere(&stepped, &self);
         }
     }
 }
@@ -270,55 +248,6 @@ static void a_handler_may_try_calls_of_mpmc(void **state) {
     interrupt_everywhere(calls, COUNT(calls), mpmc_use, mpmc_drain_all, false);
 }
 
-/* ---- ilk_latch ---- */
-
-static ilk_latch latch;
-
-static void count_down(void) {
-    ilk_latch_count_down(&latch);
-}
-static void ask_latch(void) {
-    const bool is_open = ilk_latch_try_wait(&latch);
-    check(!is_open || ilk_latch_count(&latch) == 0);
-}
-static void wait_for_latch(void) {
-    (void)!ilk_latch_wait_until(&latch, 0);
-}
-static void count_down_and_ask(void) {
-    ask_latch();
-    count_down();
-    ask_latch();
-}
-
-static void a_handler_may_count_a_latch_down(void **state) {
-    (void)state;
-    static call *const calls[] = {count_down, ask_latch, wait_for_latch};
-    for (size_t which = 0; which < COUNT(calls); which++) {
-        bool was_there = true;
-        for (long stop = 0; was_there; stop = next_stop(stop)) {
-            ilk_latch_init(&latch, which == 0 ? 2 : 1);
-            was_there = interrupt_at(stop, calls[which], count_down_and_ask);
-            check_equal(ilk_latch_try_wait(&latch), was_there);
-        }
-    }
-}
-
-#else
-
-#define NOT_STEPPED(claim)                                                                                   \
-    static void claim(void **state) {                                                                        \
-        (void)state;                                                                                         \
-        print_message("skipped: instructions are stepped on x86-64 without sanitizers only\n");              \
-        skip();                                                                                              \
-    }
-NOT_STEPPED(a_handler_may_be_the_producer_of_spsc)
-NOT_STEPPED(a_handler_may_be_the_consumer_of_spsc)
-NOT_STEPPED(a_handler_may_close_a_ring)
-NOT_STEPPED(a_handler_may_try_calls_of_mpmc)
-NOT_STEPPED(a_handler_may_count_a_latch_down)
-
-#endif
-
 /* ---- A thread that sleeps in the call ---- */
 
 static ilk_mpmc *slept_in;
@@ -354,7 +283,6 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_handler_may_be_the_consumer_of_spsc),
     cmocka_unit_test(a_handler_may_close_a_ring),
     cmocka_unit_test(a_handler_may_try_calls_of_mpmc),
-    cmocka_unit_test(a_handler_may_count_a_latch_down),
     cmocka_unit_test(a_push_in_a_handler_ends_the_sleep_that_it_interrupted),
 };
 

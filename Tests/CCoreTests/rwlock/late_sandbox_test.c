@@ -158,6 +158,26 @@ void __wrap_ilk__wait_for_stores(void) {
     __real_ilk__wait_for_stores();
 }
 
+/* As if a signal ended each sleep at once. */
+ilk_status __real_ilk_park_wait(ILK_ATOMIC(uint32_t) * word, uint32_t expected, uint64_t deadline_ns);
+ilk_status __wrap_ilk_park_wait(ILK_ATOMIC(uint32_t) * word, uint32_t expected, uint64_t deadline_ns);
+
+static _Thread_local bool is_interrupted;
+
+ilk_status __wrap_ilk_park_wait(ILK_ATOMIC(uint32_t) * word, uint32_t expected, uint64_t deadline_ns) {
+    return is_interrupted ? ILK_OK : __real_ilk_park_wait(word, expected, deadline_ns);
+}
+
+/* Stores that are waited for too short may not be seen yet. */
+static void a_signal_does_not_shorten_the_wait_for_stores(void **state) {
+    (void)state;
+    const uint64_t begin_ns = ilk_now_ns();
+    is_interrupted = true;
+    __real_ilk__wait_for_stores();
+    is_interrupted = false;
+    check(ilk_now_ns() - begin_ns >= MILLISECONDS(10));
+}
+
 static void fork_beside_the_change(void) {
     ilk_mpmc *ring;
     check_equal(ilk_mpmc_create(&ring, 1, sizeof(item)), ILK_OK);
@@ -385,6 +405,7 @@ static void a_ring_may_be_waited_for_in_a_copy_opened_in_the_sandbox(void **stat
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(rings_go_on),
     cmocka_unit_test(a_ring_can_be_closed),
+    cmocka_unit_test(a_signal_does_not_shorten_the_wait_for_stores),
     cmocka_unit_test(a_child_does_not_wait_for_a_change_that_nobody_makes),
     cmocka_unit_test(a_writer_sleeps_for_a_slot_that_was_taken_before),
     cmocka_unit_test(a_lock_without_fences_gets_them_and_excludes),

@@ -385,6 +385,37 @@ static void unlocking_elsewhere_is_reported_in_a_checked_build(void **state) {
 #endif
 }
 
+static void read_and_unlock(void *context) {
+    ilk_rwlock_read_lock(context);
+    ilk_rwlock_read_unlock(context);
+}
+
+/* A try leaves it to the next call that may wait to ask whether the lock is watched; until then, and after it, the lock
+ * is held by the thread that tried, or, if it is plain, by none. */
+static void a_lock_whose_first_call_is_a_try_is_listed_while_all_are_watched(void **state) {
+    (void)state;
+#ifdef ILK_CHECKED
+    static ilk_rwlock read = ILK_RWLOCK_INIT, written = ILK_RWLOCK_INIT, plain = ILK_RWLOCK_INIT_PLAIN;
+    struct thread thread;
+    ilk_diagnose(ILK_DIAGNOSE_HANG);
+    check(ilk_rwlock_try_read_lock(&read));
+    thread_start(&thread, read_and_unlock, &read);
+    thread_join(&thread);
+    ilk_rwlock_read_unlock(&read);
+    check(ilk_rwlock_try_write_lock(&written));
+    check_equal(ilk_rwlock_write_lock_until(&written, 0), ILK_TIMEDOUT);
+    ilk_rwlock_write_unlock(&written);
+    check(ilk_rwlock_try_write_lock(&plain));
+    thread_start(&thread, unlock_write, &plain);
+    thread_join(&thread);
+    ilk_diagnose(0);
+#else
+    (void)read_and_unlock;
+    print_message("skipped: only a checked build records what a thread holds (-DINTERLOCK_CHECKED=ON)\n");
+    skip();
+#endif
+}
+
 static void recursion_that_need_not_wait_is_let_be(void **state) {
     (void)state;
     ilk_rwlock lock = ILK_RWLOCK_INIT;
@@ -420,6 +451,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(waiting_for_oneself_is_reported_in_a_checked_build),
     cmocka_unit_test(taking_an_owned_lock_again_is_reported),
     cmocka_unit_test(unlocking_elsewhere_is_reported_in_a_checked_build),
+    cmocka_unit_test(a_lock_whose_first_call_is_a_try_is_listed_while_all_are_watched),
     cmocka_unit_test(recursion_that_need_not_wait_is_let_be),
     cmocka_unit_test(misuse_names_the_object),
 };

@@ -3,10 +3,35 @@
  * How an ilk_rwlock comes to its mode: from readers in the word to slots, to reads without a fence, and back.
  * The figures are rwlock/mode.h's. rwlock_refused_test runs this program without membarrier(2).
  */
+#include "rwlock/mode.h"
 #include "rwlock/slots_schedules.h"
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+/* ---- Failed trials ---- */
+
+/* mode_state has the failed trials where a plain lock has more than there ever are. */
+static void a_lock_that_fails_every_trial_does_not_become_plain(void **state) {
+    (void)state;
+    ilk_rwlock lock = ILK_RWLOCK_INIT;
+    move_to_slots(&lock); /* the thread has slots */
+    for (int trial = 0; trial < 40; trial++) {
+        uint32_t leave = 0;
+        for (int writes = 0; writes < 16 && leave == 0; writes++) {
+            (void)ilk__mode_count_write(&lock, ILK__RWLOCK_SLOTS);
+            leave = ilk__mode_to_leave(&lock, ILK__RWLOCK_SLOTS, 0, UINT32_MAX); /* no reads paid for that */
+        }
+        check_equal(leave, ILK__RWLOCK_MODE);
+        check(!ilk__mode_is_plain(&lock));
+        bool is_tried_again = false;
+        for (int fillings = 0; fillings <= 16384 && !is_tried_again; fillings++) {
+            is_tried_again = ilk__mode_wants_slots(&lock);
+        }
+        check(is_tried_again);
+    }
+    check_free_and_destroy(&lock);
+}
 
 /* ---- Into the slots ---- */
 
@@ -236,6 +261,7 @@ static void the_fence_is_left_out_only_where_membarrier_is_granted(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_lock_that_fails_every_trial_does_not_become_plain),
     cmocka_unit_test(thirty_one_reads_move_it_to_slots),
     cmocka_unit_test(writes_between_them_do_not_hide_reads),
     cmocka_unit_test(one_threads_writes_stay_in_slots),

@@ -443,9 +443,27 @@ static void try_further_behind_a_writer(ilk_rwlock *lock) {
     actor_leave(&writer);
 }
 
+/* The same where the writer waits in the queue: the second read is counted, so WRITER is not up, READERS_HELD is. */
+static void try_further_behind_a_queued_writer(ilk_rwlock *lock) {
+    struct actor writer;
+    ilk_rwlock_read_lock(lock);
+    ilk_rwlock_read_lock(lock);
+    check_equal(counted_readers(lock), 1);
+    actor_queue(&writer, lock, WRITE, NULL);
+    check_equal(word_of(lock) & ILK__RWLOCK_WRITER, 0);
+    check(!ilk_rwlock_try_read_lock(lock));
+    check(is_in_a_slot(lock));
+    ilk_rwlock_read_unlock(lock);
+    check(!actor_is_inside(&writer));
+    ilk_rwlock_read_unlock(lock);
+    actor_await_inside(&writer);
+    actor_leave(&writer);
+}
+
 static void a_waiting_writer_holds_back_further_reads(void **state) {
     (void)state;
     in_both_modes(try_further_behind_a_writer);
+    in_both_modes(try_further_behind_a_queued_writer);
 }
 
 static const struct CMUnitTest tests[] = {

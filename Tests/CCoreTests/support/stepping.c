@@ -19,8 +19,10 @@ static const struct stepped *stepped;
 static void *stepped_context;
 static volatile size_t executed, place; /* instructions so far; when the handler comes */
 static volatile bool is_stepping;       /* until the handler has run, or the call has returned */
-static volatile int holds;              /* the library holds signals */
-static size_t stops[MOST];              /* where the run without a handler stopped; then the places */
+static void (*volatile seen_by)(const unsigned char *instruction); /* NULL: a handler comes */
+static volatile bool is_in_call;                                   /* of step_through */
+static volatile int holds;                                         /* the library holds signals */
+static size_t stops[MOST]; /* where the run without a handler stopped; then the places */
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 #define SANITIZED 1
@@ -40,16 +42,25 @@ static void set_trap_flag(ucontext_t *context, bool is_on) {
     registers[REG_EFL] = is_on ? registers[REG_EFL] | trap_flag : registers[REG_EFL] & ~trap_flag;
 }
 
+static void step_to_place(size_t instruction) {
+    if (place == MOST && executed < MOST) {
+        stops[executed] = instruction;
+    }
+    if (executed++ == place) {
+        is_stepping = false;
+        stepped->handler(stepped_context);
+    }
+}
+
 static void step(int signal_number, siginfo_t *info, void *context) {
     (void)signal_number;
     (void)info;
+    const size_t instruction = (size_t)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
     if (is_stepping && holds == 0) {
-        if (place == MOST && executed < MOST) {
-            stops[executed] = (size_t)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
-        }
-        if (executed++ == place) {
-            is_stepping = false;
-            stepped->handler(stepped_context);
+        if (seen_by == NULL) {
+            step_to_place(instruction);
+        } else if (is_in_call) {
+            seen_by((const unsigned char *)instruction);
         }
     }
     set_trap_flag(context, is_stepping && holds == 0);
@@ -132,9 +143,25 @@ static size_t choose_places(size_t instructions) {
     return count;
 }
 
-size_t step_everywhere(const struct stepped *calls, void *context) {
+static void take_traps(void) {
     const struct sigaction action = {.sa_sigaction = step, .sa_flags = SA_SIGINFO};
     check_equal(sigaction(SIGTRAP, &action, NULL), 0);
+}
+
+void step_through(void (*call)(void *context), void *context, void (*see)(const unsigned char *instruction)) {
+    take_traps();
+    seen_by = see;
+    is_stepping = true;
+    start_traps();
+    is_in_call = true;
+    call(context);
+    is_in_call = false;
+    is_stepping = false;
+    seen_by = NULL;
+}
+
+size_t step_everywhere(const struct stepped *calls, void *context) {
+    take_traps();
     stepped = calls;
     stepped_context = context;
     check(!step_to(MOST));

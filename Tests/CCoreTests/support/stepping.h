@@ -5,6 +5,8 @@
  * SIGTRAP), and goes on at full speed once the handler has run. In a call of more than 500
  * instructions the places are a hundred of the first executions of each, evenly spread: what spins repeats itself.
  *
+ * Or a look at every instruction of a call: what a fast path executes is a promise too.
+ *
  * Handlers cannot run where the library holds signals, so nothing is stopped there: programs are linked with
  * --wrap=ilk__signals_hold and --wrap=ilk__signals_release. On the main thread only.
  */
@@ -22,6 +24,9 @@ struct stepped {
 
 /* A run for each place, and one before them without a handler. The number of places. */
 size_t step_everywhere(const struct stepped *stepped, void *context);
+
+/* Runs the call once; `see` is told of each instruction before it is executed. It is called in a signal handler. */
+void step_through(void (*call)(void *context), void *context, void (*see)(const unsigned char *instruction));
 
 /* Where the processor or a sanitizer does not let it: skips the test, with the reason. */
 void skip_unless_stepping(void);

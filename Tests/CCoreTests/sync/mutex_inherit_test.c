@@ -7,6 +7,7 @@
 #include "sync/mutex_waiter.h"
 #include <errno.h>
 #include <linux/futex.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static void need_inheritance(void) {
@@ -81,7 +82,48 @@ static void a_sleeper_gets_an_inheriting_mutex_whose_owner_ends(void **state) {
     ilk_mutex_unlock(&owner.mutex);
 }
 
+/* ---- An owner that is just ending ---- */
+
+long __real_ilk__system_call(long number, const uintptr_t arguments[6]);
+long __wrap_ilk__system_call(long number, const uintptr_t arguments[6]);
+
+static ILK_ATOMIC(int) refusals;   /* of waits, that are still to come */
+static ILK_ATOMIC(int) refused_by; /* errno */
+
+/* The kernel answers so between the owner's end and its own note of it: EAGAIN; or as a signal comes: EINTR. */
+long __wrap_ilk__system_call(long number, const uintptr_t arguments[6]) {
+    const unsigned operation = (unsigned)arguments[1] & ~(unsigned)FUTEX_PRIVATE_FLAG;
+    if (number == SYS_futex && (operation == FUTEX_LOCK_PI || operation == FUTEX_LOCK_PI2) &&
+        ilk_atomic_load(&refusals, memory_order_relaxed) > 0) {
+        ilk_atomic_fetch_sub(&refusals, 1, memory_order_relaxed);
+        return -ilk_atomic_load(&refused_by, memory_order_relaxed);
+    }
+    return __real_ilk__system_call(number, arguments);
+}
+
+static void a_waiter_asks_again_while_the_owner_is_just_ending(void **state) {
+    (void)state;
+    need_inheritance();
+    const int errors[] = {EAGAIN, EINTR};
+    for (int kind = 0; kind < 4; kind++) {
+        ilk_mutex mutex;
+        ilk_mutex_init(&mutex, true);
+        ilk_mutex_lock(&mutex);
+        ilk_atomic_store(&refused_by, errors[kind % 2], memory_order_relaxed);
+        ilk_atomic_store(&refusals, 3, memory_order_relaxed);
+        struct mutex_waiter waiter = {.mutex = &mutex,
+                                      .deadline_ns = kind < 2 ? ILK_FOREVER : ILK_FOREVER - 1};
+        thread_start(&waiter.thread, wait_for_mutex, &waiter);
+        thread_await_sleep(&waiter.thread);
+        check_equal(ilk_atomic_load(&refusals, memory_order_relaxed), 0);
+        ilk_mutex_unlock(&mutex);
+        thread_join(&waiter.thread);
+        check_equal(waiter.status, ILK_OK);
+    }
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_waiter_asks_again_while_the_owner_is_just_ending),
     cmocka_unit_test(a_far_deadline_on_the_wall_clock_is_not_over_at_once),
     cmocka_unit_test(waiting_for_an_inheriting_owner_that_has_ended_is_reported),
     cmocka_unit_test(a_sleeper_gets_an_inheriting_mutex_whose_owner_ends),

@@ -2,7 +2,7 @@
  *
  * States that a scenario must reach (states.h). The first reaches its own. The others show that a state not reached is
  * a finding: one is behind a branch that no thread takes; one only behind a longer spin, in which the thread that is
- * waited for always finishes.
+ * waited for always finishes. And that a state is a finding that is reached where no thread can be in it.
  */
 #include "../explorer.h"
 #include <platform/reaches.h>
@@ -29,6 +29,13 @@ static void spin_once(void) {
 static void spin_long(void) {
     await_flag(16);
 }
+/* The flag is 0 or 1: the first condition always holds, and the second never. */
+static void see_any(void) {
+    ILK__REACHES(CLASSIC_ALWAYS, ilk_atomic_load(&s.flag, memory_order_relaxed) < 2);
+}
+static void see_none(void) {
+    ILK__REACHES(CLASSIC_ALWAYS, ilk_atomic_load(&s.flag, memory_order_relaxed) >= 2);
+}
 static void see_two(void) {
     ILK__REACHES(CLASSIC_STATE, ilk_atomic_load(&s.flag, memory_order_relaxed) == 2);
 }
@@ -43,6 +50,15 @@ REACHED(never, "broken-never", "a state that does not exist is not reached", EX_
 REACHED(beyond, "broken-after-sixteen-pauses", "a long spin hides what comes after it", EX_UNREACHED,
         spin_long);
 
+REACHED(any, "broken-always", "a state that no thread is in is reached", EX_UNREACHED, see_any);
+REACHED(none, "by-none", "a state that no thread is in is not reached", EX_CLEAN, see_none);
+REACHED(no_mark, "broken-without-a-mark", "a mark that is not passed tells nothing", EX_UNREACHED,
+        raise_flag);
+
 EX_MUST_REACH(states){
-    {"reached-*", {EX_CLASSIC_STATE}},
+    {"reached-after-one-pause reached-broken-never reached-broken-after-sixteen-pauses", {EX_CLASSIC_STATE}},
+};
+
+EX_CANNOT_REACH(no_states){
+    {"reached-broken-always reached-by-none reached-broken-without-a-mark", {EX_CLASSIC_ALWAYS}},
 };

@@ -38,8 +38,8 @@ void ex_show(FILE *to, const ex_scenario *scenario, bool weak, const ex_schedule
 void ex_print_schedule(FILE *to, const ex_schedule *schedule);
 bool ex_read_schedule(const char *text, ex_schedule *schedule);
 
-/* The states reached since ex_reach_begin: those that the scenario names and has not, all, and whether each row of
- * each table fits a scenario. */
+/* The states reached since ex_reach_begin: how many the scenario's rows find wrong, all, and whether each row of each
+ * table names a state, and fits a scenario. */
 void ex_reach_begin(void);
 unsigned ex_reach_missing(const ex_scenario *scenario, FILE *to);
 void ex_reach_print(FILE *to);

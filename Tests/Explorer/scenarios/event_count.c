@@ -256,3 +256,7 @@ EX_MUST_REACH(states){
     {"event-publish-*", {EX_SLEEPER_WOKEN, EX_EVENT_FENCED_UP, EX_EVENT_ACKNOWLEDGED}},
     {"event-publish_both-*", {EX_SLEEPER_WOKEN, EX_EVENT_WAKE_PENDS, EX_EVENT_ACKNOWLEDGED}},
 };
+
+EX_CANNOT_REACH(no_states){
+    {"event-publish_both-take_two", {EX_EVENT_CALLS}},
+};

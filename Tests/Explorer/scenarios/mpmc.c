@@ -174,3 +174,8 @@ EX_MUST_REACH(states){
     {"mpmc-reserve-pop_until-pop_until", {EX_SLEEPER_LATE, EX_MPMC_SLEEPS}},
     {"mpmc-work-before-close-push", {EX_MPMC_PUSH_REFUSED}},
 };
+
+EX_CANNOT_REACH(no_states){
+    {"mpmc-push_thrice-pop_thrice", {EX_MPMC_POP_BEFORE_DRAINED, EX_MPMC_PUSH_REFUSED, EX_MPMC_POP_DRAINED}},
+    {"mpmc-push-pop-membarrier-refused", {EX_MPMC_FENCED_UP}},
+};

@@ -64,3 +64,7 @@ EX_MUST_REACH(states){
     {"mpmc-overwrite-pop mpmc-overwrite-reserve-try_pop mpmc-overwrite-try_pop", {EX_MPMC_OVERWRITE_OUTRUN}},
     {"mpmc-overwrite-pop_until-pop_until", {EX_SLEEPER_LATE, EX_MPMC_SLEEPS}},
 };
+
+EX_CANNOT_REACH(no_states){
+    {"mpmc-overwrite-overwrite", {EX_MPMC_OVERWRITE_OUTRUN}},
+};

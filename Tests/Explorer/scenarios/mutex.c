@@ -112,3 +112,7 @@ EX_MUST_REACH(states){
     {"mutex-lock-* mutex-freed-by-the-last-owner", {EX_MUTEX_SLEEPS, EX_MUTEX_WAKES}},
     {"mutex-lock-*lock_until", {EX_MUTEX_LATE}},
 };
+
+EX_CANNOT_REACH(no_states){
+    {"mutex-lock-lock-lock", {EX_MUTEX_LATE}},
+};

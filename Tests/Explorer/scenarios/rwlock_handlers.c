@@ -73,7 +73,57 @@ TRIES_IN(central, 0);
 TRIES_IN(fenced, ILK__RWLOCK_SLOTS);
 TRIES_IN(fence_free, ILK__RWLOCK_SLOTS | ILK__RWLOCK_FENCE_FREE);
 
+/* ---- A further read of a lock that leaves slots ---- */
+
+/* The next writer decides the mode: its probe of the slots took long, and no thread reads. */
+static void about_to_leave_slots(void) {
+    start_in(ILK__RWLOCK_SLOTS, true);
+    s.lock.mode_state = UINT32_C(7) << 24 | 31;
+    for (unsigned index = 0; index < BLOCKS; index++) {
+        blocks[index].samples[ilk__rwlock_slot_number(&s.lock)].tag = (uint32_t)((uintptr_t)&s.lock >> 3);
+    }
+}
+
+/*   reader                      its handler                   writer
+ *     sees SLOTS
+ *                                                               WRITER; no slot names the lock: SLOTS down
+ *     slot = lock
+ *                                 slot names the lock:
+ *                                 1 further
+ *                                                               gives WRITER up
+ *                                 neither WRITER nor SLOTS
+ *                                                               writes again, and looks at no slot
+ * Must not happen: the handler reads. */
+static void try_to_see(void) {
+    if (ilk_rwlock_try_read_lock(&s.lock)) {
+        value();
+        ilk_rwlock_read_unlock(&s.lock);
+    }
+}
+EX_SCENARIO(leaving_slots){
+    .name = "rwlock-handler-sees-about_to_leave_slots",
+    .claim = "a further read is let in by slots that writers look at",
+    .setup = about_to_leave_slots,
+    .threads = {read, write_twice},
+    .titles = {"reader", "writer"},
+    .check = check_idle,
+    .handler = try_to_see,
+    .weight = 32, /* a planted fault needs a dozen switches */
+};
+
+/* What the handler has read is read before a writer comes in, though its thread may not stay. */
+#define SEES(mode)                                                                                           \
+    EX_SCENARIO(mode##_sees) {                                                                               \
+        .name = "rwlock-handler-sees-" #mode, .claim = "no writer comes in beside a read of a handler's",    \
+        .setup = mode, .threads = {read, write}, .titles = {"reader", "writer"}, .check = check_idle,        \
+        .handler = try_to_see                                                                                \
+    }
+SEES(central);
+SEES(fenced);
+SEES(fence_free);
+
 EX_MUST_REACH(states){
+    {"rwlock-handler-sees-about_to_leave_slots", {EX_MODE_FROM_SLOTS}},
     {"rwlock-handler-*", {EX_HANDLER_RAN}},
     {"rwlock-handler-in-*", {EX_SLOT_BLOCK_FREED}},
 };

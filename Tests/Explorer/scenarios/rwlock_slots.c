@@ -466,3 +466,9 @@ EX_MUST_REACH(states){
     {"rwlock-fenced_in_full_table-read_first-read_first-granted", {EX_SLOT_CHUNK_OUTRUN}},
     {"rwlock-fenced_with_a_free_block-read_first-read_first-granted", {EX_SLOT_BLOCK_FREED}},
 };
+
+EX_CANNOT_REACH(no_states){
+    {"rwlock-central-write-write-write rwlock-fenced-write-write-write",
+     {EX_LOCK_TO_READERS, EX_LOCK_TO_UPGRADE, EX_LOCK_READER_WAITS, EX_LOCK_UPGRADABLE_WAITS,
+      EX_LOCK_UPGRADE_WAITS, EX_LOCK_DOWNGRADE_BESIDE_WAITERS}},
+};

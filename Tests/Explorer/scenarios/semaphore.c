@@ -74,6 +74,14 @@ static void signal_twice(void) {
     signal_many(1);
 }
 
+/* The first waiter has seen the permit, and is about to be served. It is not queued yet: the permit may be taken. */
+static void signal_and_retake(void) {
+    signal_many(1);
+    if (try_wait()) {
+        signal_many(1);
+    }
+}
+
 static void wait_until_once(void) {
     (void)wait_until();
 }
@@ -126,6 +134,8 @@ SCENARIO(until_until_two, "wait_until-wait_until-signal_two", setup_empty, wait_
          signal_two);
 SCENARIO(try_two, "wait-try_wait-signal_two", setup_empty, wait, try_wait_once, signal_two);
 SCENARIO(signal_signal, "wait-signal-signal_two", setup_empty, wait, signal_one, signal_two);
+
+SCENARIO(retaken, "wait-signal_and_retake", setup_empty, wait, signal_and_retake);
 
 /* The last waiter to leave leaves nothing for a signal to mend. */
 SCENARIO(no_signal, "wait_until-wait_until-no-signal", setup_empty, wait_until_once, wait_until_once);
@@ -288,6 +298,9 @@ EX_SCENARIO(freed_late){
 };
 
 EX_MUST_REACH(states){
+    {"semaphore-wait-signal", {EX_WAITER_SLEEPS, EX_WAITER_GRANTED_AWAKE}},
+    {"semaphore-wait-signal_and_retake",
+     {EX_SEMAPHORE_WAITS, EX_SEMAPHORE_UNSERVED, EX_SEMAPHORE_HANDS_OVER, EX_SEMAPHORE_LEFT_TO_HOLDER}},
     {"semaphore-*signal_two semaphore-no-* semaphore-order semaphore-value",
      {EX_SEMAPHORE_WAITS, EX_SEMAPHORE_HANDS_OVER, EX_SEMAPHORE_LEFT_TO_HOLDER}},
     {"semaphore-*use semaphore-freed-by-the-waiter semaphore-wait-*",
@@ -297,4 +310,9 @@ EX_MUST_REACH(states){
       EX_SEMAPHORE_LATE_AND_SERVED}},
     {"semaphore-*wait_until-signal_two", {EX_SEMAPHORE_LATE_IN_QUEUE, EX_SEMAPHORE_LATE_AND_SERVED}},
     {"semaphore-wait_until-wait_until-no-signal", {EX_SEMAPHORE_WAITS, EX_SEMAPHORE_LATE_IN_QUEUE}},
+};
+
+EX_CANNOT_REACH(no_states){
+    {"semaphore-no-stealing-*", {EX_WAITER_GRANTED_AWAKE}},
+    {"semaphore-wait_until-wait_until-no-signal", {EX_SEMAPHORE_LATE_AND_SERVED}},
 };

@@ -203,3 +203,7 @@ EX_MUST_REACH(states){
     {"spsc-try_push-pop_when_closed-close",
      {EX_SPSC_PUSH_BESIDE_CLOSE, EX_SPSC_PUSH_TAKEN_BACK, EX_SPSC_SEAL_AFTER_PUSH}},
 };
+
+EX_CANNOT_REACH(no_states){
+    {"spsc-push-drain-close spsc-push_until-drain-close", {EX_SPSC_CLOSED_OVER_RESERVATION}},
+};

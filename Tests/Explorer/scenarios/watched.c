@@ -185,3 +185,7 @@ EX_MUST_REACH(states){
     {"watched-permit-permit watched-permit-permit-switch", {EX_SEMAPHORE_WAITS}},
     {"watched-write-read", {EX_LOCK_READER_WAITS, EX_LOCK_TO_READERS}},
 };
+
+EX_CANNOT_REACH(no_states){
+    {"watched-observe-permit watched-observe-try_permit", {EX_SEMAPHORE_LEFT_TO_HOLDER}},
+};

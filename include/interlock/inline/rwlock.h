@@ -161,6 +161,21 @@ ILK_ALWAYS_INLINE void ilk__slot_free(struct ilk__slot_block *block, size_t numb
     ilk__slot_check_requests(block);
 }
 
+/* Takes an announcement back that may not stay. True: a signal handler has done so, for a share that it took in the
+ * word, and that is now this thread's (Sources/CCore/rwlock/further_reads.c, 5). */
+ILK_ALWAYS_INLINE bool ilk__rwlock_leave_slot(ilk__read_section *section) ILK_NONBLOCKING {
+    /* RW24 release, pairs with RW13. As RW12: a handler may have read. One step: the handler comes before it, or finds
+     * the slot free. */
+    if (ilk__slot_is_free(
+            ilk_atomic_exchange(&section->block->slots[section->number], 0, memory_order_release))) {
+        const ilk__read_section counted = {NULL, 0};
+        *section = counted;
+        return true;
+    }
+    ilk__slot_check_requests(section->block);
+    return false;
+}
+
 /* The second half of the slots' handshake: whether the word still admits readers by this path. If not, or if
  * the queue is busy, leaves the slot.
  *     reader                          writer
@@ -168,16 +183,12 @@ ILK_ALWAYS_INLINE void ilk__slot_free(struct ilk__slot_block *block, size_t numb
  *       (full fence, or none)           (RW1 is one)  (membarrier, if readers have none)
  *       probe the word                  probe the slot
  * Must not happen: both miss the other. */
-ILK_ALWAYS_INLINE bool ilk__rwlock_stay(ilk_rwlock *lock, uint32_t path, const ilk__read_section *section)
+ILK_ALWAYS_INLINE bool ilk__rwlock_stay(ilk_rwlock *lock, uint32_t path, ilk__read_section *section)
     ILK_NONBLOCKING {
     /* RW11 seq_cst, pairs with RW2 and RW4 (giving up). Sequentially consistent for RW10.
      * Carries: what the last writer wrote. */
     uint32_t now = ilk_atomic_load(&lock->word, memory_order_seq_cst);
-    if (ILK_UNLIKELY((now & ILK__RWLOCK_READ_PATH) != path)) {
-        ilk__slot_free(section->block, section->number);
-        return false;
-    }
-    return true;
+    return ILK_LIKELY((now & ILK__RWLOCK_READ_PATH) == path) || ilk__rwlock_leave_slot(section);
 }
 
 /* No hints between the branches: any may be likely, and the others would move far away. */

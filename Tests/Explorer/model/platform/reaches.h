@@ -7,6 +7,6 @@
 
 #include "../../states.h"
 
-#define ILK__REACHES(state, condition) ((condition) ? ex_reach(EX_##state) : (void)0)
+#define ILK__REACHES(state, condition) ex_pass(EX_##state, (condition))
 
 #endif
