@@ -139,8 +139,11 @@ static bool wants_fence_free(ilk_rwlock *lock, struct ilk__slot_block *block) {
 /* RW17 relaxed: opens slots to readers, or lets them leave the fence out; they recheck the word (RW11) once
  * in. Lost to a change of the word: another reader will try. */
 static void change_mode(ilk_rwlock *lock, uint32_t from, uint32_t to) ILK_NONBLOCKING {
-    (void)ilk_atomic_compare_exchange(&lock->word, &from, to, memory_order_relaxed,
-                                      memory_order_relaxed); /* RW17 */
+    if (ilk_atomic_compare_exchange(&lock->word, &from, to, memory_order_relaxed,
+                                    memory_order_relaxed)) { /* RW17 */
+        ILK__REACHES(MODE_TO_FENCE_FREE, (to & ~from & ILK__RWLOCK_FENCE_FREE) != 0);
+        ILK__REACHES(MODE_TO_SLOTS, (to & ~from & ILK__RWLOCK_SLOTS) != 0);
+    }
 }
 
 /* Decisions about the fence: bench rwlock, 2 threads, 0 %. */
@@ -158,13 +161,11 @@ void ilk__mode_decide(ilk_rwlock *lock) {
     const uint32_t visits = ilk__slots_visit(lock);
     if (visits != 0 && visits % FULL_SLOTS_PER_DECISION == 0 &&
         (word & ILK__RWLOCK_READ_PATH) == ILK__RWLOCK_SLOTS && wants_fence_free(lock, ilk__my_slots())) {
-        ILK__REACHES(MODE_TO_FENCE_FREE, true);
         change_mode(lock, word, word | ILK__RWLOCK_FENCE_FREE);
     }
     /* Where slots are not wanted, the next read starts the read samples anew. */
     if ((word & ILK__RWLOCK_SLOTS) == 0 && (word & ILK__RWLOCK_READ_SAMPLES) == ILK__RWLOCK_READ_SAMPLES &&
         ilk__mode_wants_slots(lock)) {
-        ILK__REACHES(MODE_TO_SLOTS, true);
         change_mode(lock, word, (word & ~ILK__RWLOCK_READ_SAMPLES) | ILK__RWLOCK_SLOTS);
     }
 }

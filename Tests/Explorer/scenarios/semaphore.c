@@ -288,6 +288,7 @@ EX_SCENARIO(freed_late){
 };
 
 EX_MUST_REACH(states){
+    {"semaphore-no-stealing", {EX_SEMAPHORE_UNSERVED}},
     {"semaphore-*signal_two semaphore-no-* semaphore-order semaphore-value",
      {EX_SEMAPHORE_WAITS, EX_SEMAPHORE_HANDS_OVER, EX_SEMAPHORE_LEFT_TO_HOLDER}},
     {"semaphore-*use semaphore-freed-by-the-waiter semaphore-wait-*",
