@@ -29,20 +29,16 @@
 #include <interlock/rwlock.h>
 #include <stddef.h>
 
-/* mode_state of a lock that ILK_RWLOCK_INIT, or ILK_RWLOCK_INIT_PLAIN, has made, before its first call. */
-static const uint32_t MODE_FRESH = UINT32_C(0xFFFFFFFF);
-static const uint32_t MODE_FRESH_PLAIN = UINT32_C(0xFFFFFFFE);
-
 static bool is_fresh(const ilk_rwlock *lock, uint32_t *state) ILK_NONBLOCKING {
     *state = ilk_atomic_load(&lock->mode_state, memory_order_relaxed); /* RW20 */
-    return *state >= MODE_FRESH_PLAIN;
+    return *state >= ILK__MODE_FRESH_PLAIN;
 }
 
 static bool take_freshness(ilk_rwlock *lock) ILK_NONBLOCKING {
     uint32_t state;
     /* RW20 relaxed: decides which thread is the first; the count that follows is a hint. */
     return is_fresh(lock, &state) &&
-           ilk_atomic_compare_exchange(&lock->mode_state, &state, state == MODE_FRESH ? 0 : ILK__MODE_PLAIN,
+           ilk_atomic_compare_exchange(&lock->mode_state, &state, state == ILK__MODE_FRESH ? 0 : ILK__MODE_PLAIN,
                                        memory_order_relaxed, memory_order_relaxed);
 }
 

@@ -151,7 +151,9 @@ enum { FULL_SLOTS_PER_DECISION = 64 };
 
 void ilk__mode_decide(ilk_rwlock *lock) {
     uint32_t word = ilk__rwlock_probe(lock);
-    if ((word & ILK__RWLOCK_KEEPS_READERS_OUT) != 0 || ilk__mode_is_plain(lock)) {
+    /* Plain; or fresh, where this thread sees OBSERVED down sooner than freshness: nothing to count down from. */
+    const bool stays_central = load(&lock->mode_state) >= ILK__MODE_PLAIN;
+    if ((word & ILK__RWLOCK_KEEPS_READERS_OUT) != 0 || stays_central) {
         return;
     }
     if (ilk__slots_mine(true) == NULL) {

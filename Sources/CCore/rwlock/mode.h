@@ -22,9 +22,15 @@ enum { ILK__WRITES_PER_PROBE = 32, ILK__WRITES_PER_CALM_PROBE = 512 };
 /* mode_state of a lock that stays central: more failed trials than there ever are. */
 #define ILK__MODE_PLAIN UINT32_C(0xF0000000)
 
+/* mode_state of a lock that ILK_RWLOCK_INIT, or ILK_RWLOCK_INIT_PLAIN, has made, before its first
+ * call that may wait. */
+#define ILK__MODE_FRESH UINT32_C(0xFFFFFFFF)
+#define ILK__MODE_FRESH_PLAIN UINT32_C(0xFFFFFFFE)
+
 static inline bool ilk__mode_is_plain(const ilk_rwlock *lock) ILK_NONBLOCKING {
-    /* RG1: a plain lock's never changes. */
-    return ilk_atomic_load(&lock->mode_state, memory_order_relaxed) >= ILK__MODE_PLAIN;
+    /* RG1: a plain lock is plain for good. */
+    const uint32_t state = ilk_atomic_load(&lock->mode_state, memory_order_relaxed);
+    return state >= ILK__MODE_PLAIN && state != ILK__MODE_FRESH;
 }
 
 /* Counts one write of a lock with SLOTS. True: its writer should probe what slots cost. */
