@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a signal handler may call, of both rings and the latch: at every instruction of the call that it interrupts. The
+ * What a signal handler may call, of both rings: at every instruction of the call that it interrupts. The
  * processor's trap flag stops the thread there, and SIGTRAP's handler makes the calls.
  */
 #include "support/test.h"
-#include <interlock/latch.h>
 #include <interlock/mpmc.h>
 #include <interlock/spsc.h>
 #include <signal.h>
@@ -270,39 +269,6 @@ static void a_handler_may_try_calls_of_mpmc(void **state) {
     interrupt_everywhere(calls, COUNT(calls), mpmc_use, mpmc_drain_all, false);
 }
 
-/* ---- ilk_latch ---- */
-
-static ilk_latch latch;
-
-static void count_down(void) {
-    ilk_latch_count_down(&latch);
-}
-static void ask_latch(void) {
-    const bool is_open = ilk_latch_try_wait(&latch);
-    check(!is_open || ilk_latch_count(&latch) == 0);
-}
-static void wait_for_latch(void) {
-    (void)!ilk_latch_wait_until(&latch, 0);
-}
-static void count_down_and_ask(void) {
-    ask_latch();
-    count_down();
-    ask_latch();
-}
-
-static void a_handler_may_count_a_latch_down(void **state) {
-    (void)state;
-    static call *const calls[] = {count_down, ask_latch, wait_for_latch};
-    for (size_t which = 0; which < COUNT(calls); which++) {
-        bool was_there = true;
-        for (long stop = 0; was_there; stop = next_stop(stop)) {
-            ilk_latch_init(&latch, which == 0 ? 2 : 1);
-            was_there = interrupt_at(stop, calls[which], count_down_and_ask);
-            check_equal(ilk_latch_try_wait(&latch), was_there);
-        }
-    }
-}
-
 #else
 
 #define NOT_STEPPED(claim)                                                                                   \
@@ -315,7 +281,6 @@ NOT_STEPPED(a_handler_may_be_the_producer_of_spsc)
 NOT_STEPPED(a_handler_may_be_the_consumer_of_spsc)
 NOT_STEPPED(a_handler_may_close_a_ring)
 NOT_STEPPED(a_handler_may_try_calls_of_mpmc)
-NOT_STEPPED(a_handler_may_count_a_latch_down)
 
 #endif
 
@@ -354,7 +319,6 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_handler_may_be_the_consumer_of_spsc),
     cmocka_unit_test(a_handler_may_close_a_ring),
     cmocka_unit_test(a_handler_may_try_calls_of_mpmc),
-    cmocka_unit_test(a_handler_may_count_a_latch_down),
     cmocka_unit_test(a_push_in_a_handler_ends_the_sleep_that_it_interrupted),
 };
 
