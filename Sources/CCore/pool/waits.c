@@ -69,8 +69,8 @@ static bool is_awaited(const ilk_job *job, const void *context) {
 /* Wherever it is, in a stuck pool. */
 static ilk_job *search(struct pool_worker *worker, const struct pool_wait *wait) {
     ilk_pool *pool = worker->pool;
-    /* PL13: raised before the count of wake-ups was stepped. */
-    if (!ilk_atomic_load(&pool->is_stuck, memory_order_relaxed) || worker->depth >= ILK_POOL_HELP_DEPTH) {
+    if (!ilk_atomic_load(&pool->is_stuck, memory_order_relaxed) || /* PL13: before the count of wake-ups */
+        worker->depth >= ILK_POOL_HELP_DEPTH) {
         return NULL;
     }
     if (ilk__pool_gather(pool)) {

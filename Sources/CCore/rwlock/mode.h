@@ -28,8 +28,7 @@ enum { ILK__WRITES_PER_PROBE = 32, ILK__WRITES_PER_CALM_PROBE = 512 };
 #define ILK__MODE_FRESH_PLAIN UINT32_C(0xFFFFFFFE)
 
 static inline bool ilk__mode_is_plain(const ilk_rwlock *lock) ILK_NONBLOCKING {
-    /* RG1: a plain lock is plain for good. */
-    const uint32_t state = ilk_atomic_load(&lock->mode_state, memory_order_relaxed);
+    const uint32_t state = ilk_atomic_load(&lock->mode_state, memory_order_relaxed); /* RG1: plain for good */
     return state >= ILK__MODE_PLAIN && state != ILK__MODE_FRESH;
 }
 
