@@ -16,7 +16,6 @@
 #include "rwlock/reader_slots.h"
 #include <interlock/inline/fence.h>
 
-#define STATE_COUNT UINT32_C(0x00FFFFFF)
 #define STATE_ONE_PENALTY UINT32_C(0x01000000)
 #define STATE_ONE_FAILURE UINT32_C(0x10000000)
 
@@ -76,7 +75,7 @@ bool ilk__mode_wants_slots(ilk_rwlock *lock) {
         return false;
     }
     uint32_t state = load(&lock->mode_state);
-    if ((state & STATE_COUNT) == 0) {
+    if ((state & ILK__MODE_COUNT) == 0) {
         store(&lock->mode_state, (state & ~ILK__MODE_PENALTY) | INITIAL_PENALTY * STATE_ONE_PENALTY);
         return true;
     }
@@ -216,7 +215,7 @@ uint32_t ilk__mode_to_leave(ilk_rwlock *lock, uint32_t word, uint32_t paid, uint
     uint32_t penalty = (state & ILK__MODE_PENALTY) / STATE_ONE_PENALTY;
     bool bad = is_shared_and_written(&last, sample);
     if (!bad && reads_pay(&last, sample, drained_in)) {
-        state &= STATE_COUNT;
+        state &= ILK__MODE_COUNT;
     } else if (!bad && drained_in < QUIET_DRAIN_TICKS) {
         state -= penalty > 0 ? STATE_ONE_PENALTY : 0;
     } else if (penalty + PENALTY_OF_A_COSTLY_PROBE < PENALTY_TO_LEAVE) {
