@@ -269,6 +269,56 @@ static void a_handler_may_try_calls_of_mpmc(void **state) {
     interrupt_everywhere(calls, COUNT(calls), mpmc_use, mpmc_drain_all, false);
 }
 
+/* ---- Arm calls: the handler is the other side, or closes ---- */
+
+static bool armed;
+static unsigned hook_calls;
+
+static void hear(void *context, ilk_ring_event event) {
+    (void)context;
+    (void)event;
+    hook_calls++;
+}
+
+#define ARMS(ring)                                                                                           \
+    static void ring##_arm_pop(void) {                                                                       \
+        armed = ilk_##ring##_arm_pop(ring);                                                                  \
+    }                                                                                                        \
+    static void ring##_arm_push(void) {                                                                      \
+        armed = ilk_##ring##_arm_push(ring);                                                                 \
+    }
+
+ARMS(spsc)
+ARMS(mpmc)
+
+/* Armed: what the handler did has called the hook. Not armed: the arm call has found it. */
+static void a_handler_may_interrupt_an_arm_call(void **state) {
+    (void)state;
+    static const struct {
+        call *arm, *handler;
+        size_t filled;
+    } cases[] = {
+        {spsc_arm_pop, spsc_try_push, 0},        {spsc_arm_pop, spsc_close, 0},
+        {spsc_arm_push, spsc_try_pop, CAPACITY}, {spsc_arm_push, spsc_close, CAPACITY},
+        {mpmc_arm_pop, mpmc_try_push, 0},        {mpmc_arm_pop, mpmc_close, 0},
+        {mpmc_arm_push, mpmc_try_pop, CAPACITY}, {mpmc_arm_push, mpmc_close, CAPACITY},
+    };
+    for (size_t which = 0; which < COUNT(cases); which++) {
+        bool was_there = true;
+        for (long stop = 0; was_there; stop++) {
+            begin(cases[which].filled, 0);
+            ilk_spsc_set_notify(spsc, hear, NULL);
+            ilk_mpmc_set_notify(mpmc, hear, NULL);
+            hook_calls = 0;
+            was_there = interrupt_at(stop, cases[which].arm, cases[which].handler);
+            check(armed || was_there);
+            check_equal(hook_calls, armed && was_there ? 1 : 0);
+            ilk_spsc_destroy(spsc);
+            ilk_mpmc_destroy(mpmc);
+        }
+    }
+}
+
 #else
 
 #define NOT_STEPPED(claim)                                                                                   \
@@ -281,6 +331,7 @@ NOT_STEPPED(a_handler_may_be_the_producer_of_spsc)
 NOT_STEPPED(a_handler_may_be_the_consumer_of_spsc)
 NOT_STEPPED(a_handler_may_close_a_ring)
 NOT_STEPPED(a_handler_may_try_calls_of_mpmc)
+NOT_STEPPED(a_handler_may_interrupt_an_arm_call)
 
 #endif
 
@@ -319,6 +370,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_handler_may_be_the_consumer_of_spsc),
     cmocka_unit_test(a_handler_may_close_a_ring),
     cmocka_unit_test(a_handler_may_try_calls_of_mpmc),
+    cmocka_unit_test(a_handler_may_interrupt_an_arm_call),
     cmocka_unit_test(a_push_in_a_handler_ends_the_sleep_that_it_interrupted),
 };
 
