@@ -76,6 +76,7 @@ TRIES_IN(fence_free, ILK__RWLOCK_SLOTS | ILK__RWLOCK_FENCE_FREE);
 EX_MUST_REACH(states){
     {"rwlock-handler-*", {EX_HANDLER_RAN}},
     {"rwlock-handler-in-*", {EX_SLOT_BLOCK_FREED}},
+    {"rwlock-handler-tries-fence*read*-write", {EX_SLOT_READ_FURTHER, EX_SLOT_FURTHER_REFUSED}},
 };
 
 #endif
