@@ -29,7 +29,7 @@ __attribute__((constructor(101))) static void make_key(void) {
 
 bool ilk__at_thread_exit(void (*function)(void *context), void *context) {
     ilk_atomic_store(&hook, function, memory_order_relaxed); /* TE1 */
-    const int kept = errno; /* as system_call.h: it may allocate */
+    const int kept = errno;                                  /* as system_call.h: it may allocate */
     const bool is_set = key_exists && pthread_setspecific(key, context) == 0;
     errno = kept;
     return is_set;

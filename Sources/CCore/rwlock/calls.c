@@ -38,8 +38,9 @@ static bool take_freshness(ilk_rwlock *lock) ILK_NONBLOCKING {
     uint32_t state;
     /* RW20 relaxed: decides which thread is the first; the count that follows is a hint. */
     return is_fresh(lock, &state) &&
-           ilk_atomic_compare_exchange(&lock->mode_state, &state, state == ILK__MODE_FRESH ? 0 : ILK__MODE_PLAIN,
-                                       memory_order_relaxed, memory_order_relaxed);
+           ilk_atomic_compare_exchange(&lock->mode_state, &state,
+                                       state == ILK__MODE_FRESH ? 0 : ILK__MODE_PLAIN, memory_order_relaxed,
+                                       memory_order_relaxed);
 }
 
 static void rwlock_stop_watching(ilk_rwlock *lock, bool may_block) {
