@@ -31,7 +31,9 @@
     STATE(LOCK_LATE_AND_LET_IN, "a waiter's time is up, and it has been let in")                             \
     STATE(LOCK_LATE_FOR_SLOT, "a writer's time is up while a reader is in its slot")                         \
     STATE(LOCK_LATE_FOR_SLOT_BESIDE_WAITERS, "the same beside waiters in the queue")                         \
-    /* rwlock/reader_slots.c, mode.c */                                                                      \
+    /* rwlock/further_reads.c, reader_slots.c, mode.c */                                                     \
+    STATE(SLOT_READ_FURTHER, "a thread reads further in its slot")                                           \
+    STATE(SLOT_FURTHER_REFUSED, "a further read finds a writer, and goes back")                              \
     STATE(SLOT_WRITER_SLEEPS, "a writer sleeps for a reader in a slot")                                      \
     STATE(SLOT_WRITER_WOKEN, "the owner of a slot takes a writer's request down")                            \
     STATE(SLOT_OWNER_FENCES, "a writer makes the owner of a slot fence, for membarrier is refused")          \

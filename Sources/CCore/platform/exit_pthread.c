@@ -6,6 +6,7 @@
  */
 #include "platform/exit.h"
 
+#include <errno.h>
 #include <interlock/inline/atomic.h>
 #include <pthread.h>
 #include <stddef.h>
@@ -28,5 +29,8 @@ __attribute__((constructor(101))) static void make_key(void) {
 
 bool ilk__at_thread_exit(void (*function)(void *context), void *context) {
     ilk_atomic_store(&hook, function, memory_order_relaxed); /* TE1 */
-    return key_exists && pthread_setspecific(key, context) == 0;
+    const int kept = errno;                                  /* as system_call.h: it may allocate */
+    const bool is_set = key_exists && pthread_setspecific(key, context) == 0;
+    errno = kept;
+    return is_set;
 }

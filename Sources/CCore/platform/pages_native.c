@@ -4,11 +4,17 @@
  */
 #include "platform/pages.h"
 
+#include <errno.h>
 #include <sys/mman.h>
 
 void *ilk__pages_allocate(size_t size) {
+    const int kept = errno; /* as system_call.h */
     void *pages = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return pages == MAP_FAILED ? NULL : pages;
+    if (pages == MAP_FAILED) {
+        errno = kept;
+        return NULL;
+    }
+    return pages;
 }
 
 void ilk__pages_give_back(void *pages, size_t size) {

@@ -63,10 +63,11 @@ static void mpmc_drop_fenced(const struct mpmc_side *side, uint64_t waiting) ILK
         if (!ilk__fence_everywhere_is_cheap()) {
             return;
         }
-        ILK__REACHES(MPMC_FENCED_DOWN, true);
         /* MP19 relaxed: a waiter that registers later finds FENCED gone and fences everywhere. */
-        (void)ilk_atomic_compare_exchange(side->waiting, &waiting, 0, memory_order_relaxed,
-                                          memory_order_relaxed);
+        if (ilk_atomic_compare_exchange(side->waiting, &waiting, 0, memory_order_relaxed,
+                                        memory_order_relaxed)) {
+            ILK__REACHES(MPMC_FENCED_DOWN, true);
+        }
     }
 }
 
@@ -150,7 +151,8 @@ static void announce(ilk_mpmc *ring, const struct mpmc_side *side) {
 
 /* After an attempt that failed: ILK_CLOSED never to be done, ILK_TIMEDOUT not now. */
 static ilk_status why_not(ilk_mpmc *ring, const struct mpmc_side *side) {
-    ILK__REACHES(MPMC_POP_BEFORE_DRAINED, !side->pushes && (ring->tail & ILK__MPMC_CLOSED) != 0);
+    ILK__REACHES(MPMC_POP_BEFORE_DRAINED, !side->pushes && (ring->tail & ILK__MPMC_CLOSED) != 0 &&
+                                              (ring->tail & ~ILK__MPMC_CLOSED) != ring->head);
     return (side->pushes ? ilk_mpmc_is_closed(ring) : is_drained(ring)) ? ILK_CLOSED : ILK_TIMEDOUT;
 }
 

@@ -55,10 +55,11 @@ static void spsc_drop_fenced(ilk_spsc *ring, const struct spsc_side *side, uint3
         if (!ilk__fence_everywhere_is_cheap()) {
             return;
         }
-        ILK__REACHES(SPSC_FENCED_DOWN, true);
         /* SP21 relaxed: a side that raises a flag later finds FENCED gone and fences everywhere. */
-        (void)ilk_atomic_compare_exchange(&ring->flags, &flags, flags & ~side->fenced, memory_order_relaxed,
-                                          memory_order_relaxed);
+        if (ilk_atomic_compare_exchange(&ring->flags, &flags, flags & ~side->fenced, memory_order_relaxed,
+                                        memory_order_relaxed)) {
+            ILK__REACHES(SPSC_FENCED_DOWN, true);
+        }
     }
 }
 

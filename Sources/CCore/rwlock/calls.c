@@ -29,12 +29,9 @@
 #include <interlock/rwlock.h>
 #include <stddef.h>
 
-/* mode_state of a lock that ILK_RWLOCK_INIT_PLAIN has made, before its first call; ILK__MODE_FRESH: the usual one. */
-static const uint32_t MODE_FRESH_PLAIN = UINT32_C(0xFFFFFFFE);
-
 static bool is_fresh(const ilk_rwlock *lock, uint32_t *state) ILK_NONBLOCKING {
     *state = ilk_atomic_load(&lock->mode_state, memory_order_relaxed); /* RW20 */
-    return *state >= MODE_FRESH_PLAIN;
+    return *state >= ILK__MODE_FRESH_PLAIN;
 }
 
 static bool take_freshness(ilk_rwlock *lock) ILK_NONBLOCKING {

@@ -48,6 +48,8 @@
  */
 #include "rwlock/further_reads.h"
 
+#include "platform/reaches.h"
+
 bool ilk__slot_try_further(ilk_rwlock *lock) ILK_NONBLOCKING {
     struct ilk__slot_block *block = ilk__my_slots();
     const size_t number = ilk__rwlock_slot_number(lock);
@@ -59,11 +61,13 @@ bool ilk__slot_try_further(ilk_rwlock *lock) ILK_NONBLOCKING {
     (void)ilk_atomic_exchange(&block->slots[number], seen + 1, memory_order_seq_cst);
     const uint32_t now = ilk_atomic_load(&lock->word, memory_order_seq_cst); /* RW11 */
     const uint32_t kept_out = ILK__RWLOCK_WRITER | ILK__RWLOCK_READERS_HELD;
-    if ((now & (kept_out | ILK__RWLOCK_SLOTS)) == ILK__RWLOCK_SLOTS) {
-        return true;
+    const bool stays = (now & (kept_out | ILK__RWLOCK_SLOTS)) == ILK__RWLOCK_SLOTS;
+    ILK__REACHES(SLOT_READ_FURTHER, stays);
+    ILK__REACHES(SLOT_FURTHER_REFUSED, !stays);
+    if (!stays) {
+        ilk__slot_leave_further(lock);
     }
-    ilk__slot_leave_further(lock);
-    return false;
+    return stays;
 }
 
 void ilk__slot_leave_further(ilk_rwlock *lock) ILK_NONBLOCKING {

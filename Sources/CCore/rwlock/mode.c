@@ -16,7 +16,6 @@
 #include "rwlock/reader_slots.h"
 #include <interlock/inline/fence.h>
 
-#define STATE_COUNT UINT32_C(0x00FFFFFF)
 #define STATE_ONE_PENALTY UINT32_C(0x01000000)
 #define STATE_ONE_FAILURE UINT32_C(0x10000000)
 
@@ -76,7 +75,7 @@ bool ilk__mode_wants_slots(ilk_rwlock *lock) {
         return false;
     }
     uint32_t state = load(&lock->mode_state);
-    if ((state & STATE_COUNT) == 0) {
+    if ((state & ILK__MODE_COUNT) == 0) {
         store(&lock->mode_state, (state & ~ILK__MODE_PENALTY) | INITIAL_PENALTY * STATE_ONE_PENALTY);
         return true;
     }
@@ -139,8 +138,11 @@ static bool wants_fence_free(ilk_rwlock *lock, struct ilk__slot_block *block) {
 /* RW17 relaxed: opens slots to readers, or lets them leave the fence out; they recheck the word (RW11) once
  * in. Lost to a change of the word: another reader will try. */
 static void change_mode(ilk_rwlock *lock, uint32_t from, uint32_t to) ILK_NONBLOCKING {
-    (void)ilk_atomic_compare_exchange(&lock->word, &from, to, memory_order_relaxed,
-                                      memory_order_relaxed); /* RW17 */
+    if (ilk_atomic_compare_exchange(&lock->word, &from, to, memory_order_relaxed,
+                                    memory_order_relaxed)) { /* RW17 */
+        ILK__REACHES(MODE_TO_FENCE_FREE, (to & ~from & ILK__RWLOCK_FENCE_FREE) != 0);
+        ILK__REACHES(MODE_TO_SLOTS, (to & ~from & ILK__RWLOCK_SLOTS) != 0);
+    }
 }
 
 /* Decisions about the fence: bench rwlock, 2 threads, 0 %. */
@@ -148,7 +150,9 @@ enum { FULL_SLOTS_PER_DECISION = 64 };
 
 void ilk__mode_decide(ilk_rwlock *lock) {
     uint32_t word = ilk__rwlock_probe(lock);
-    if ((word & ILK__RWLOCK_KEEPS_READERS_OUT) != 0 || ilk__mode_is_plain(lock)) {
+    /* Plain; or fresh, where this thread sees OBSERVED down sooner than freshness: nothing to count down from. */
+    const bool stays_central = load(&lock->mode_state) >= ILK__MODE_PLAIN;
+    if ((word & ILK__RWLOCK_KEEPS_READERS_OUT) != 0 || stays_central) {
         return;
     }
     if (ilk__slots_mine(true) == NULL) {
@@ -158,13 +162,11 @@ void ilk__mode_decide(ilk_rwlock *lock) {
     const uint32_t visits = ilk__slots_visit(lock);
     if (visits != 0 && visits % FULL_SLOTS_PER_DECISION == 0 &&
         (word & ILK__RWLOCK_READ_PATH) == ILK__RWLOCK_SLOTS && wants_fence_free(lock, ilk__my_slots())) {
-        ILK__REACHES(MODE_TO_FENCE_FREE, true);
         change_mode(lock, word, word | ILK__RWLOCK_FENCE_FREE);
     }
     /* Where slots are not wanted, the next read starts the read samples anew. */
     if ((word & ILK__RWLOCK_SLOTS) == 0 && (word & ILK__RWLOCK_READ_SAMPLES) == ILK__RWLOCK_READ_SAMPLES &&
         ilk__mode_wants_slots(lock)) {
-        ILK__REACHES(MODE_TO_SLOTS, true);
         change_mode(lock, word, (word & ~ILK__RWLOCK_READ_SAMPLES) | ILK__RWLOCK_SLOTS);
     }
 }
@@ -213,7 +215,7 @@ uint32_t ilk__mode_to_leave(ilk_rwlock *lock, uint32_t word, uint32_t paid, uint
     uint32_t penalty = (state & ILK__MODE_PENALTY) / STATE_ONE_PENALTY;
     bool bad = is_shared_and_written(&last, sample);
     if (!bad && reads_pay(&last, sample, drained_in)) {
-        state &= STATE_COUNT;
+        state &= ILK__MODE_COUNT;
     } else if (!bad && drained_in < QUIET_DRAIN_TICKS) {
         state -= penalty > 0 ? STATE_ONE_PENALTY : 0;
     } else if (penalty + PENALTY_OF_A_COSTLY_PROBE < PENALTY_TO_LEAVE) {

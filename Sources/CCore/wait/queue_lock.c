@@ -50,14 +50,16 @@ void ilk__queue_lock(ILK_ATOMIC(uint32_t) * word, uint32_t *seen) {
 }
 
 bool ilk__queue_unlock(ILK_ATOMIC(uint32_t) * word, uint32_t *seen, uint32_t next) {
+    uint32_t now = *seen;
     /* QL3 acq_rel, pairs with QL2 (locking), with RW8 (giving a lock up) and with a semaphore's permits, SE2,
      * SE3, SE4 and SE8.
      * Release carries: the queue, and what the caller guarded if this step also gives the lock up. Acquire:
      * this step may take the lock for a waiter, from a thread that gave it up since the last read of the
      * word.
      * If weaker: the next holder of the queue, or of the primitive, misses what was written. */
-    if (!ilk_atomic_compare_exchange_weak(word, seen, next, memory_order_acq_rel, memory_order_relaxed)) {
-        ILK__REACHES(QUEUE_OUTRUN, true);
+    if (!ilk_atomic_compare_exchange_weak(word, &now, next, memory_order_acq_rel, memory_order_relaxed)) {
+        ILK__REACHES(QUEUE_OUTRUN, now != *seen); /* else it failed spuriously */
+        *seen = now;
         return false;
     }
     if ((*seen & ILK__QUEUE_CONTENDED) != 0) {

@@ -248,6 +248,81 @@ static void a_handler_may_try_calls_of_mpmc(void **state) {
     interrupt_everywhere(calls, COUNT(calls), mpmc_use, mpmc_drain_all, false);
 }
 
+/* ---- Arm calls: the handler is the other side, or closes ---- */
+
+static bool armed;
+static unsigned hook_calls;
+
+static void hear(void *context, ilk_ring_event event) {
+    (void)context;
+    (void)event;
+    hook_calls++;
+}
+
+#define ARMS(ring)                                                                                           \
+    static void ring##_arm_pop(void) {                                                                       \
+        armed = ilk_##ring##_arm_pop(ring);                                                                  \
+    }                                                                                                        \
+    static void ring##_arm_push(void) {                                                                      \
+        armed = ilk_##ring##_arm_push(ring);                                                                 \
+    }
+
+ARMS(spsc)
+ARMS(mpmc)
+
+struct arming {
+    call *arm, *handler;
+    size_t filled;
+    bool handled;
+};
+
+static void prepare_arming(void *context) {
+    struct arming *self = context;
+    begin(self->filled, 0);
+    ilk_spsc_set_notify(spsc, hear, NULL);
+    ilk_mpmc_set_notify(mpmc, hear, NULL);
+    hook_calls = 0;
+    self->handled = false;
+}
+
+static void arm(void *context) {
+    ((struct arming *)context)->arm();
+}
+
+static void handle_beside_arming(void *context) {
+    struct arming *self = context;
+    self->handled = true;
+    self->handler();
+}
+
+/* Armed: what the handler did has called the hook. Not armed: the arm call has found it. */
+static void settle_arming(void *context) {
+    const struct arming *self = context;
+    check(armed || self->handled);
+    check_equal(hook_calls, armed && self->handled ? 1 : 0);
+    ilk_spsc_destroy(spsc);
+    ilk_mpmc_destroy(mpmc);
+}
+
+static void a_handler_may_interrupt_an_arm_call(void **state) {
+    (void)state;
+    skip_unless_stepping();
+    static struct arming cases[] = {
+        {.arm = spsc_arm_pop, .handler = spsc_try_push},
+        {.arm = spsc_arm_pop, .handler = spsc_close},
+        {.arm = spsc_arm_push, .handler = spsc_try_pop, .filled = CAPACITY},
+        {.arm = spsc_arm_push, .handler = spsc_close, .filled = CAPACITY},
+        {.arm = mpmc_arm_pop, .handler = mpmc_try_push},
+        {.arm = mpmc_arm_pop, .handler = mpmc_close},
+        {.arm = mpmc_arm_push, .handler = mpmc_try_pop, .filled = CAPACITY},
+        {.arm = mpmc_arm_push, .handler = mpmc_close, .filled = CAPACITY},
+    };
+    const struct stepped stepped = {prepare_arming, arm, handle_beside_arming, settle_arming};
+    for (size_t which = 0; which < COUNT(cases); which++) {
+        (void)step_everywhere(&stepped, &cases[which]);
+    }
+}
+
 /* ---- A thread that sleeps in the call ---- */
 
 static ilk_mpmc *slept_in;
@@ -283,6 +358,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_handler_may_be_the_consumer_of_spsc),
     cmocka_unit_test(a_handler_may_close_a_ring),
     cmocka_unit_test(a_handler_may_try_calls_of_mpmc),
+    cmocka_unit_test(a_handler_may_interrupt_an_arm_call),
     cmocka_unit_test(a_push_in_a_handler_ends_the_sleep_that_it_interrupted),
 };
 

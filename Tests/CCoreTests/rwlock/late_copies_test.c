@@ -7,6 +7,7 @@
 #include "support/rwlock_mode.h"
 #include "support/test.h"
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -84,6 +85,9 @@ static bool is_refused(void) {
     if (counts) {
         ilk_atomic_fetch_add(&allocations, 1, memory_order_relaxed);
     }
+    if (counts && fails) {
+        errno = ENOMEM;
+    }
     return counts && fails;
 }
 
@@ -105,6 +109,7 @@ struct reading {
 static void read_and_count(void *context) {
     struct reading *self = context;
     fails = self->fails;
+    errno = 0;
     counts = true;
     for (int times = 0; times < 100; times++) {
         self->copy->read_lock(self->lock);
@@ -112,6 +117,7 @@ static void read_and_count(void *context) {
         self->copy->read_unlock(self->lock);
     }
     counts = false;
+    check_equal(errno, 0);
 }
 
 static int allocations_of_a_reader(const struct rwlock_copy *copy, ilk_rwlock *lock, bool refused,

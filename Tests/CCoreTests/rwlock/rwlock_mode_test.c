@@ -165,6 +165,24 @@ static void two_long_probes_leave_the_slots_and_one_does_not(void **state) {
 }
 
 /* Two reads a write are not worth the other thread's cache line. */
+/* Tries decide nothing, so only they count so far. */
+static void a_count_of_writes_that_wraps_changes_nothing_else(void **state) {
+    (void)state;
+    static const uint32_t full[] = {UINT32_C(0x00FFFFFF), UINT32_C(0x0FFFFFFF), UINT32_C(0xEFFFFFFF)};
+    ilk_rwlock lock = ILK_RWLOCK_INIT;
+    move_to_slots(&lock);
+    const uint32_t before = lock.mode_state;
+    for (size_t i = 0; i < sizeof full / sizeof *full; i++) {
+        lock.mode_state = full[i];
+        check(ilk_rwlock_try_write_lock(&lock));
+        check_equal(lock.mode_state, full[i] & ~UINT32_C(0x00FFFFFF));
+        check(!ilk__mode_is_plain(&lock));
+        ilk_rwlock_write_unlock(&lock);
+    }
+    lock.mode_state = before;
+    check_free_and_destroy(&lock);
+}
+
 static void reads_of_several_threads_must_outnumber_writes(void **state) {
     (void)state;
     ilk_rwlock lock = ILK_RWLOCK_INIT;
@@ -267,6 +285,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(one_threads_writes_stay_in_slots),
     cmocka_unit_test(short_probes_keep_the_slots),
     cmocka_unit_test(two_long_probes_leave_the_slots_and_one_does_not),
+    cmocka_unit_test(a_count_of_writes_that_wraps_changes_nothing_else),
     cmocka_unit_test(reads_of_several_threads_must_outnumber_writes),
     cmocka_unit_test(many_reads_leave_the_fence_out),
     cmocka_unit_test(writes_close_together_bring_the_fence_back),

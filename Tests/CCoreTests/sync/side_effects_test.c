@@ -4,6 +4,7 @@
  * pending. The same calls run with membarrier(2), where it is refused from the start, in a process that enters a
  * sandbox late, where they sleep until stores can be seen, and with diagnosis, which asks the system for names of threads.
  */
+#include "rwlock/slot_table.h"
 #include "support/fork.h"
 #include "support/rwlock_actor.h"
 #include "support/rwlock_mode.h"
@@ -340,9 +341,40 @@ static void every_call_keeps_errno(void **state) {
     run_everywhere(false);
 }
 
+/* A thread that reads where all blocks are taken, and is refused memory for more. */
+static void read_without_memory(void *context) {
+    (void)context;
+    ilk_rwlock lock = ILK_RWLOCK_INIT;
+    check(sandbox_refuse(SYS_mmap, ENOMEM));
+    errno = MINE;
+    check_equal(ilk_rwlock_read_lock_until(&lock, 0), ILK_OK);
+    check_equal(errno, MINE);
+    check(ilk__my_slots() == &ilk__no_slots);
+    ilk_rwlock_read_unlock(&lock);
+}
+
+static void a_read_without_memory_keeps_errno(void **state) {
+    (void)state;
+    need_children();
+    fflush(NULL);
+    pid_t child = fork();
+    if (is_child(child)) {
+        for (size_t block = 0; block < ILK__CHUNK_BLOCKS; block++) {
+            ilk_atomic_store(&ilk__slot_table.chunks.blocks[block].taken, 1, memory_order_relaxed);
+        }
+        ilk_atomic_store(&ilk__slot_table.block_count, ILK__CHUNK_BLOCKS, memory_order_seq_cst);
+        struct thread thread;
+        thread_start(&thread, read_without_memory, NULL);
+        thread_join(&thread);
+        _exit(7);
+    }
+    expect_exit(child, 7);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(no_call_is_a_cancellation_point),
     cmocka_unit_test(every_call_keeps_errno),
+    cmocka_unit_test(a_read_without_memory_keeps_errno),
 };
 
 TEST_MAIN(tests)

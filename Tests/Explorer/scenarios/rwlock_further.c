@@ -44,3 +44,7 @@ IN_BOTH(write, write);
 IN_BOTH(try_write, try_write);
 IN_BOTH(write_until, write_until);
 IN_BOTH(write_write, write, write);
+
+EX_MUST_REACH(states){
+    {"rwlock-further-*", {EX_SLOT_READ_FURTHER, EX_SLOT_FURTHER_REFUSED}},
+};

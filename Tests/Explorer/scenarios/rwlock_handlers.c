@@ -126,6 +126,7 @@ EX_MUST_REACH(states){
     {"rwlock-handler-sees-about_to_leave_slots", {EX_MODE_FROM_SLOTS}},
     {"rwlock-handler-*", {EX_HANDLER_RAN}},
     {"rwlock-handler-in-*", {EX_SLOT_BLOCK_FREED}},
+    {"rwlock-handler-tries-fence*read*-write", {EX_SLOT_READ_FURTHER, EX_SLOT_FURTHER_REFUSED}},
 };
 
 #endif

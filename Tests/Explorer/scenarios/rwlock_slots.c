@@ -389,6 +389,8 @@ ANOTHER_TABLE(try_write);
 ANOTHER_TABLE(upgrade);
 
 EX_MUST_REACH(states){
+    {"rwlock-fenced-read-write_until-read rwlock-fence_free-read-write_until-read",
+     {EX_LOCK_LATE_FOR_SLOT_BESIDE_WAITERS}},
     {"rwlock-*fence_free-read-read-write rwlock-*fence_free-read_twice-write-granted "
      "rwlock-*read-write-refused rwlock-fence_free-*read-write-granted "
      "rwlock-fenced-*read-write-granted",

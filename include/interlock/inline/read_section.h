@@ -3,7 +3,8 @@
  * Reading under an ilk_rwlock where lock and unlock stand side by side: the unlock is handed the lock's slot,
  * which saves a quarter of the instructions of a read that scales. For the Swift facade's sections; other
  * callers take ilk_rwlock_read_lock and ilk_rwlock_read_unlock. Same states, orders and labels. A section gives up its
- * own share: one within another is counted. What ilk_rwlock_try_read_lock takes within a section is given up there.
+ * own share: one within another is counted. What ilk_rwlock_try_read_lock takes within a section is given up there. What
+ * ilk_rwlock_read_lock takes within one is given up behind it: there the unlock finds the section's slot, and frees that.
  */
 #ifndef INTERLOCK_INLINE_READ_SECTION_H
 #define INTERLOCK_INLINE_READ_SECTION_H
