@@ -59,7 +59,9 @@ enum Compiler {
         return result.output
     }
 
-    private static func run(_ body: String, _ mode: [String]) async throws -> (succeeded: Bool, output: String) {
+    private static func run(_ body: String, _ mode: [String]) async throws -> (
+        succeeded: Bool, output: String
+    ) {
         try await runSwift("import Foundation\nimport Interlock\n\(body)\n", mode)
     }
 

@@ -139,9 +139,10 @@ import Testing
                 $0.isFile && $0.code.contains("Listen")
             }
         )
-        let counts = try await Compiler.runFile(program.code).split(whereSeparator: { !$0.isNumber }).compactMap {
-            Int($0)
-        }
+        let counts = try await Compiler.runFile(program.code).split(whereSeparator: { !$0.isNumber })
+            .compactMap {
+                Int($0)
+            }
         #expect(counts.count == 2)
         #expect(counts.reduce(0, +) == 1_000)
     }
