@@ -135,7 +135,10 @@ import Testing
 
     @Test func aListOverItsLimitIsGivenUp() async throws {
         let answer: @Sendable (HTTPRequest) async -> HTTPResponse = { _ in
-            HTTPResponse(statusCode: .ok, body: HTTPBodySequence(from: Zeros(then: .silence), count: 1_000_001))
+            HTTPResponse(
+                statusCode: .ok,
+                body: HTTPBodySequence(from: Zeros(then: .silence), count: 1_000_001)
+            )
         }
         try await serve(answer) { list in
             let downloads = PhotoDownloads(list, attempts: 1, attemptLimit: .seconds(20), pause: .zero)
