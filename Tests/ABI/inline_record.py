@@ -27,7 +27,7 @@ TABLE = "Sources/CCore/rwlock/slot_table.h"
 MACRO = re.compile(r"^#define ((?:ILK|ilk)_\w+)(\([^)]*\))?[ \t]*(.*)$", re.MULTILINE)
 FUNCTION = re.compile(r"^(?:ILK_MUST_USE )?(?:static inline|ILK_ALWAYS_INLINE)\b[^;{]*?\b(ilk_\w+)\(.*?^}",
                       re.MULTILINE | re.DOTALL)
-STRUCT = re.compile(r"^(?:typedef )?struct ?(\w*) \{.*?^\}[^;]*?(\w+)?;", re.MULTILINE | re.DOTALL)
+STRUCT = re.compile(r"^ *(?:typedef )?struct ?(\w*) \{.*?^\}[^;]*?(\w+)?;", re.MULTILINE | re.DOTALL)
 TYPE = re.compile(r"^(?:enum|struct) ?(\w*) \{.*?\};", re.MULTILINE | re.DOTALL)
 
 
