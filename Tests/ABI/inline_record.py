@@ -6,6 +6,7 @@
 
     soname VERSION              of the shared library
     constant NAME VALUE         each macro that is a whole number: bits, limits, sizes
+    alignment TYPE BYTES        of each struct, which debugging information leaves out
     initialiser NAME BYTES      the object that ILK_..._INIT makes, with 1 for a count
     code FILE NAME HASH         each inline function and each other macro: a hash of its words, without comments, blanks and
                                 line breaks
@@ -26,6 +27,7 @@ TABLE = "Sources/CCore/rwlock/slot_table.h"
 MACRO = re.compile(r"^#define ((?:ILK|ilk)_\w+)(\([^)]*\))?[ \t]*(.*)$", re.MULTILINE)
 FUNCTION = re.compile(r"^(?:ILK_MUST_USE )?(?:static inline|ILK_ALWAYS_INLINE)\b[^;{]*?\b(ilk_\w+)\(.*?^}",
                       re.MULTILINE | re.DOTALL)
+STRUCT = re.compile(r"^ *(?:typedef )?struct ?(\w*) \{.*?^\}[^;]*?(\w+)?;", re.MULTILINE | re.DOTALL)
 TYPE = re.compile(r"^(?:enum|struct) ?(\w*) \{.*?\};", re.MULTILINE | re.DOTALL)
 
 
@@ -81,6 +83,12 @@ def initialisers(root, macros):
     return run(root, lines, calls)
 
 
+def alignments(root, types):
+    """Of these structs."""
+    return run(root, ["#include <interlock/inline/spsc.h>", "#include <interlock/inline/mpmc.h>"],
+               [f'printf("alignment {name} %zu\\n", _Alignof({name}));' for name in types])
+
+
 def run(root, lines, calls):
     with tempfile.TemporaryDirectory() as folder:
         program = folder + "/program"
@@ -98,7 +106,7 @@ def main(arguments):
     root = pathlib.Path(arguments[1])
     cmake = (root / "CMakeLists.txt").read_text(encoding="utf-8")
     print("soname", re.search(r"project\(interlock VERSION (\d+\.\d+)", cmake).group(1))
-    objects, starts, code = {}, {}, []
+    objects, starts, code, structs = {}, {}, [], []
     for path in installed_headers(root):
         text = plain(path.read_text(encoding="utf-8"))
         file = path.relative_to(root / "include/interlock")
@@ -109,6 +117,7 @@ def main(arguments):
                 objects.setdefault(name, []).append(f"code {file} {name} {words(body)}")
             elif body:
                 code.append(f"code {file} {name} {words(parameters + body)}")
+        structs += [match.group(2) or f"struct {match.group(1)}" for match in STRUCT.finditer(text)]
         code += [f"code {file} {match.group(1)} {words(match.group(0))}" for match in FUNCTION.finditer(text)]
     numbers, lines = values(root, objects)
     for name, entries in objects.items():
@@ -116,9 +125,9 @@ def main(arguments):
             code += entries
     table = plain((root / TABLE).read_text(encoding="utf-8"))
     types = [f"table {match.group(1) or 'constants'} {words(match.group(0))}" for match in TYPE.finditer(table)]
-    if not (numbers and starts and code and types):
-        sys.exit("error: found no constants, no initialisers, no code or no types")
-    print("\n".join(sorted(lines) + sorted(initialisers(root, starts)) + sorted(code) + types))
+    if not (numbers and starts and code and types and structs):
+        sys.exit("error: found no constants, no initialisers, no code, no types or no structs")
+    print("\n".join(sorted(lines) + sorted(alignments(root, structs)) + sorted(initialisers(root, starts)) + sorted(code) + types))
 
 
 if __name__ == "__main__":

@@ -113,11 +113,11 @@ package struct PhotoFolder: Sendable {
         }
     }
 
-    /// A stranger's name as one for a file in a folder: the last part of a path, without control characters.
+    /// A stranger's name as one for a file in a folder: the last part of a path, without control characters. A slash with
+    /// an accent, which is another Character, separates the parts of a path all the same.
     static func fileName(_ name: String) -> String {
-        let scalars = (name.split(separator: "/").last ?? "").unicodeScalars
-            .map { $0.properties.generalCategory == .control ? "_" : Character($0) }
-        let plain = String(scalars)
+        let scalars = name.unicodeScalars.split(separator: "/").last.map(Array.init) ?? []
+        let plain = String(scalars.map { $0.properties.generalCategory == .control ? "_" : Character($0) })
         return ["", ".", ".."].contains(plain) ? "picture" : plain
     }
 
@@ -132,13 +132,16 @@ package struct PhotoFolder: Sendable {
         let names = names.map(fileName)
         let stems = Dictionary(grouping: names, by: { stem($0).lowercased() })
         var taken: Set<String> = []
+        var tried: [String: Int] = [:]
         return names.map { name in
             let isAlone = stems[stem(name).lowercased()]?.count == 1
             let wanted = isAlone ? stem(name) : name
-            let candidates = sequence(first: 1) { $0 + 1 }.lazy
-                .map { $0 == 1 ? "\(wanted).jpg" : "\(wanted) \($0).jpg" }
-            let free = candidates.first { taken.insert($0.lowercased()).inserted }
-            return free!
+            while true {
+                let number = tried[wanted.lowercased(), default: 0] + 1
+                tried[wanted.lowercased()] = number
+                let candidate = number == 1 ? "\(wanted).jpg" : "\(wanted) \(number).jpg"
+                if taken.insert(candidate.lowercased()).inserted { return candidate }
+            }
         }
     }
 }

@@ -57,7 +57,7 @@ import Testing
         let names = [
             "../escaped.png", "../../escaped.png", "../../../escaped.png", "/escaped.png", "sub/inner.png",
             "..", "../..", ".", "", "/", "a/../../b.png", "nul\0/../c.png", "line\nbreak\u{7f}.png",
-            "\u{85}.png",
+            "\u{85}.png", "../\u{301}accent.png",
         ]
         let list = try JSONEncoder().encode(names)
         let picture = Data(PNG.bytes(.gradient(width: 30, height: 20)))
@@ -82,7 +82,8 @@ import Testing
         let pictures = made.filter { $0 != "contact-sheet.jpg" && $0 != "pictures" }
         #expect(pictures.count == names.count)
         for path in pictures {
-            #expect(path.hasPrefix("pictures/") && path.split(separator: "/").count == 2, "\(path)")
+            let parts = path.unicodeScalars.split(separator: "/").map(String.init)
+            #expect(parts.count == 2 && parts[0] == "pictures", "\(path)")
             #expect(!path.unicodeScalars.contains { $0.properties.generalCategory == .control }, "\(path)")
         }
     }
@@ -103,6 +104,46 @@ import Testing
             )
         }
         #expect(error == .tooLarge(limit: 100_000))
+    }
+
+    /// The server sees the end of the connection: nothing more is sent to a client that has given up.
+    @Test func aBodyThatIsGivenUpIsNotTakenToItsEnd() async throws {
+        let ended = Latch(count: 1)
+        let answer: @Sendable (HTTPRequest) async -> HTTPResponse = { _ in
+            HTTPResponse(statusCode: .ok, body: HTTPBodySequence(from: Zeros(then: .more, ended: ended)))
+        }
+        let isEnded = try await serve(answer) { list in
+            let downloads = PhotoDownloads(list, attempts: 1, attemptLimit: .seconds(20), pause: .zero)
+            let operation = downloads.load(PhotoFile.numbered([("p.png", "p.png")])[0], limit: 1000)
+            operation.start()
+            await #expect(throws: DownloadError.tooLarge(limit: 1000)) { try await operation.value }
+            return try await ended.wait(timeout: .seconds(30))
+        }
+        #expect(isEnded)
+    }
+
+    /// Nothing comes but the first byte of its body.
+    @Test func anAnswerOfAnErrorIsGivenUpBeforeItsBody() async throws {
+        let error = try await failure { _ in
+            HTTPResponse(
+                statusCode: .notFound,
+                body: HTTPBodySequence(from: Zeros(then: .silence), count: 50_000)
+            )
+        }
+        #expect(error == .status(404))
+    }
+
+    @Test func aListOverItsLimitIsGivenUp() async throws {
+        let answer: @Sendable (HTTPRequest) async -> HTTPResponse = { _ in
+            HTTPResponse(
+                statusCode: .ok,
+                body: HTTPBodySequence(from: Zeros(then: .silence), count: 1_000_001)
+            )
+        }
+        try await serve(answer) { list in
+            let downloads = PhotoDownloads(list, attempts: 1, attemptLimit: .seconds(20), pause: .zero)
+            await #expect(throws: DownloadError.tooLarge(limit: 1_000_000)) { try await downloads.photos() }
+        }
     }
 
     @Test func aBodyOfTheLimitIsTaken() async throws {
@@ -155,14 +196,27 @@ private struct Zeros: AsyncBufferedSequence {
     enum Rest { case more, silence }
 
     private let rest: Rest
+    private let ended: Latch?
 
-    /// - Parameter rest: what follows the first byte.
-    init(then rest: Rest) { self.rest = rest }
+    /// - Parameters:
+    ///   - rest: what follows the first byte.
+    ///   - ended: counted down when the server sends no more of it.
+    init(then rest: Rest, ended: Latch? = nil) { (self.rest, self.ended) = (rest, ended) }
 
-    func makeAsyncIterator() -> Iterator { Iterator(rest: rest) }
+    func makeAsyncIterator() -> Iterator { Iterator(rest: rest, end: ended.map(End.init)) }
+
+    /// The iterator's life.
+    final class End: Sendable {
+        private let latch: Latch
+
+        init(_ latch: Latch) { self.latch = latch }
+
+        deinit { latch.countDown() }
+    }
 
     struct Iterator: AsyncBufferedIteratorProtocol {
         let rest: Rest
+        let end: End?
         var hasBegun = false
 
         mutating func next() async throws -> UInt8? { try await nextBuffer(suggested: 1)?.first }

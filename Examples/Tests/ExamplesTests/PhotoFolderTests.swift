@@ -87,6 +87,16 @@ import Testing
         #expect(try folder.bytes("a.png") == png)
     }
 
+    /// A server's list may have one name a hundred thousand times: a search from 1 for each would take hours.
+    @Test func equalNamesAreNumberedWithoutATrialOfEachNumber() {
+        let count = 100_000
+        let names = PhotoFolder.outputNames(for: Array(repeating: "a.png", count: count) + ["a.png 2"])
+        #expect(names.first == "a.png.jpg")
+        #expect(names[count - 1] == "a.png \(count).jpg")
+        #expect(names.last == "a.png 2 2.jpg")
+        #expect(Set(names).count == count + 1)
+    }
+
     /// Results would go to where the link leads.
     @Test func aPartOfTheOutputThatIsALinkIsRefused() throws {
         try folder.write(png, "a.png")

@@ -62,6 +62,10 @@ static void unknown_words_are_named_and_ignored(void **state) {
     check_contains(printed, "\"signal=65\" is none of ");
     check_contains(printed, "\"limit=nan\" is none of ");
     check_contains(printed, "\"file=\" is none of ");
+    (void)run_program(&(struct program){.what = "orders", .settings = "limit=0,limit=0.0009,limit=86401"});
+    check_contains(printed, "\"limit=0\" is none of ");
+    check_contains(printed, "\"limit=0.0009\" is none of ");
+    check_contains(printed, "\"limit=86401\" is none of ");
 }
 
 static void a_word_behind_many_others_is_read(void **state) {
@@ -229,6 +233,35 @@ static void a_new_file_is_its_users_alone(void **state) {
     remove_folder();
 }
 
+/* A path of so many characters to a file in the folder. */
+static const char *path_of_length(size_t length, const char *name) {
+    static char path[2048];
+    size_t end = (size_t)snprintf(path, sizeof path, "%s", folder);
+    while (end < length - strlen(name)) {
+        path[end++] = '/'; /* as many as one */
+    }
+    (void)strcpy(path + end, name);
+    return path;
+}
+
+static void the_longest_path_is_written_and_a_longer_one_is_none(void **state) {
+    (void)state;
+    enum { LONGEST_PATH = 1023 };
+    make_folder();
+    char settings[2048];
+    const char *longest = path_of_length(LONGEST_PATH, "longest.json");
+    snprintf(settings, sizeof settings, "file=%s", longest);
+    (void)run_program(&(struct program){.what = "busy", .settings = settings});
+    check_text(printed, "");
+    check_contains(contents(longest), "\"process\": {");
+    const char *longer = path_of_length(LONGEST_PATH + 1, "longer.json");
+    snprintf(settings, sizeof settings, "file=%s", longer);
+    (void)run_program(&(struct program){.what = "busy", .settings = settings});
+    check_contains(printed, " is none of order, ");
+    check_equal(access(longer, F_OK), -1);
+    remove_folder();
+}
+
 /* The other process is this one. */
 static void a_file_that_another_process_writes_is_left_to_it(void **state) {
     (void)state;
@@ -293,7 +326,6 @@ static void a_program_with_more_rights_than_its_user_takes_nothing_from_the_envi
     }
     make_folder();
     make_copy(path_of("plain"), 0755);
-    make_copy(path_of("raised"), 04755);
     make_file(path_of("owners"), "kept");
     check_equal(chown(path_of("owners"), OWNER, OWNER), 0);
     char settings[256];
@@ -301,11 +333,16 @@ static void a_program_with_more_rights_than_its_user_takes_nothing_from_the_envi
     struct program program = {.path = path_of("plain"), .what = "busy", .settings = settings, .user = USER};
     (void)run_program(&program);
     check_contains(printed, "\"nonsense\" is none of ");
-    program.path = path_of("raised");
-    const int status = run_program(&program);
-    check(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    check_text(printed, "");
-    check_text(contents(path_of("owners")), "kept");
+    const char *const raised[] = {path_of("user"), path_of("group")}; /* set-user-ID, set-group-ID */
+    make_copy(raised[0], 04755);
+    make_copy(raised[1], 02755);
+    for (unsigned index = 0; index < 2; index++) {
+        program.path = raised[index];
+        const int status = run_program(&program);
+        check(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+        check_text(printed, "");
+        check_text(contents(path_of("owners")), "kept");
+    }
     remove_folder();
 }
 
@@ -322,6 +359,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(only_ones_own_file_is_overwritten),
     cmocka_unit_test(a_new_file_is_its_users_alone),
     cmocka_unit_test(a_file_that_another_process_writes_is_left_to_it),
+    cmocka_unit_test(the_longest_path_is_written_and_a_longer_one_is_none),
     cmocka_unit_test(a_child_of_fork_leaves_its_parents_file_alone),
     cmocka_unit_test(a_program_with_more_rights_than_its_user_takes_nothing_from_the_environment),
 };

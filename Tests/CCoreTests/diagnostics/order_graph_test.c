@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Inversions in large graphs of orders, and the index that finds orders, objects and names.
+ * Inversions in large graphs of orders, and in those whose objects have followed others.
  */
-#include "diagnostics/index.h"
 #include "diagnostics/order.h"
 #include "diagnostics/order_search.h"
 #include "diagnostics/reports.h"
-#include "diagnostics/tables.h"
 #include <interlock/mutex.h>
 #include <interlock/rwlock.h>
 #include <stdio.h>
@@ -137,108 +135,106 @@ static void a_search_that_ends_at_its_limit_is_said_once(void **state) {
     check_contains(output, "\"searches_ended\": 2\n");
 }
 
-/* ---- The index ---- */
+/* ---- Circles that are hard to find ---- */
 
-struct link {
-    struct ilk__index_link link;
-    uint64_t key;
-};
-
-enum { LINKS = 50000 };
-
-static struct ilk__index index_of_links;
-static struct link links[LINKS];
-static ILK_ATOMIC(uint64_t) met;
-
-static bool is_link(const struct ilk__index_link *link, const void *key) ILK_NONBLOCKING {
-    ilk_atomic_fetch_add(&met, 1, memory_order_relaxed);
-    return ((const struct link *)link)->key == *(const uint64_t *)key;
-}
-
-static struct link *find_link(uint64_t key) {
-    return (struct link *)ilk__index_find(&index_of_links, ilk__index_hash(key), is_link, &key);
-}
-
-static void add_link(struct link *link, uint64_t key) {
-    sigset_t before;
-    link->key = key;
-    ilk__tables_lock(&before);
-    const bool is_full = ilk__index_link(&index_of_links, ilk__index_hash(key), &link->link);
-    ilk__tables_unlock(&before);
-    if (is_full) {
-        ilk__index_grow(&index_of_links);
-    }
-}
-
-/* Keys as addresses are: multiples of some power of two. */
-static uint64_t key_of(unsigned index, uint64_t apart) {
-    return UINT64_C(0x7F0000000000) + index * apart;
-}
-
-static void empty_index(void) {
-    for (unsigned table = 0; table + 1 < ILK__INDEX_TABLES; table++) {
-        free(index_of_links.later[table]);
-    }
-    memset(&index_of_links, 0, sizeof index_of_links);
-}
-
-static void fill_index(uint64_t apart) {
-    empty_index();
-    for (unsigned index = 0; index < LINKS; index++) {
-        add_link(&links[index], key_of(index, apart));
-    }
-}
-
-/* 11 in 12 links are in the two newest tables, whose lists have two links at most, on average. */
-static void a_search_of_a_large_index_meets_few_links(void **state) {
+/* The last order is from the eighth lock to the first. A guard keeps the shorter circle apart:  first, other, eighth. */
+static void a_circle_of_eight_is_found_where_a_guard_keeps_a_shorter_one_apart(void **state) {
     (void)state;
-    static const uint64_t distances[] = {8, 16, 40, 64, 4096};
-    for (unsigned place = 0; place < sizeof distances / sizeof *distances; place++) {
-        fill_index(distances[place]);
-        ilk_atomic_store(&met, 0, memory_order_relaxed);
-        for (unsigned index = 0; index < LINKS; index++) {
-            check(find_link(key_of(index, distances[place])) == &links[index]);
-        }
-        check(find_link(1) == NULL);
-        check(ilk_atomic_load(&met, memory_order_relaxed) < 8 * LINKS);
+    enum { EIGHT = 8 };
+    static ilk_mutex locks[EIGHT], guard, other;
+    begin_reports();
+    make_mutexes(locks, EIGHT);
+    ilk_mutex_init(&guard, false);
+    ilk_mutex_init(&other, false);
+    for (unsigned index = 0; index + 1 < EIGHT; index++) {
+        lock_both(&locks[index], &locks[index + 1]);
     }
+    lock_three(&guard, &locks[0], &other);
+    lock_three(&guard, &other, &locks[EIGHT - 1]);
+    check_equal(reports.count, 0);
+    lock_both(&locks[EIGHT - 1], &locks[0]);
+    check_equal(reports.count, 1);
+    check_contains(reports.sentence, "; 7 orders seen before lead back from the one to the other");
 }
 
-static void what_is_removed_is_found_no_more(void **state) {
+static void lock_and_ask_upgradable(ilk_mutex *held, ilk_rwlock *lock) {
+    ilk_mutex_lock(held);
+    ilk_rwlock_upgradable_lock(lock);
+    ilk_rwlock_upgradable_unlock(lock);
+    ilk_mutex_unlock(held);
+}
+
+/* b to a comes last. From a leads one order, which asks for the lock upgradable. That lock is left
+ *   for reading, to b:  beside an upgradable holder
+ *   upgradable, to y, and from y to b:  the longer way, which closes the circle */
+static void a_lock_is_followed_again_for_a_share_that_is_farther_away(void **state) {
     (void)state;
-    fill_index(16);
-    for (unsigned index = 0; index < LINKS; index += 2) {
-        sigset_t before;
-        ilk__tables_lock(&before);
-        ilk__index_remove(&index_of_links, ilk__index_hash(links[index].key), &links[index].link);
-        ilk__tables_unlock(&before);
-    }
-    for (unsigned index = 0; index < LINKS; index++) {
-        check((find_link(key_of(index, 16)) != NULL) == (index % 2 != 0));
-    }
+    static ilk_mutex a, b, y;
+    static ilk_rwlock lock;
+    begin_reports();
+    ilk_mutex_init(&a, false);
+    ilk_mutex_init(&b, false);
+    ilk_mutex_init(&y, false);
+    ilk_rwlock_init(&lock);
+    lock_and_ask_upgradable(&a, &lock);
+    lock_both(&y, &b); /* the order of a reader comes later, and is followed first */
+    ilk_rwlock_read_lock(&lock);
+    ilk_mutex_lock(&b);
+    ilk_mutex_unlock(&b);
+    ilk_rwlock_read_unlock(&lock);
+    ilk_rwlock_upgradable_lock(&lock);
+    ilk_mutex_lock(&y);
+    ilk_mutex_unlock(&y);
+    ilk_rwlock_upgradable_unlock(&lock);
+    check_equal(reports.count, 0);
+    lock_both(&b, &a);
+    check_equal(reports.count, 1);
+    check_contains(reports.sentence, "; 3 orders seen before lead back from the one to the other");
+    ilk_rwlock_destroy(&lock);
 }
 
-/* Nothing but the index is between the threads. */
-static void search_while_it_grows(void *unused) {
+/* ---- What is reported ---- */
+
+static struct { ilk_mutex a, b, guard; } seen;
+
+static void lock_behind_the_guard(void *unused) {
     (void)unused;
-    uint32_t random = 1;
-    while (find_link(key_of(LINKS - 1, 16)) == NULL) {
-        const unsigned index = next_random(&random) % LINKS;
-        const struct link *found = find_link(key_of(index, 16));
-        check(found == NULL || found == &links[index]);
-    }
+    (void)pthread_setname_np(pthread_self(), "earlier");
+    lock_three(&seen.guard, &seen.b, &seen.a);
 }
 
-static void links_are_found_while_the_index_grows(void **state) {
+/* The earlier thread had the guard, as the order from a to b: only without it the circle is closed. */
+static void the_report_shows_the_sighting_that_closes_the_circle(void **state) {
     (void)state;
-    struct thread searcher;
-    empty_index();
-    thread_start(&searcher, search_while_it_grows, NULL);
-    for (unsigned index = 0; index < LINKS; index++) {
-        add_link(&links[index], key_of(index, 16));
-        check(find_link(key_of(index / 2, 16)) == &links[index / 2]);
+    begin_reports();
+    ilk_mutex_init(&seen.a, false);
+    ilk_mutex_init(&seen.b, false);
+    ilk_mutex_init(&seen.guard, false);
+    (void)pthread_setname_np(pthread_self(), "latest");
+    lock_three(&seen.guard, &seen.a, &seen.b);
+    struct thread earlier;
+    thread_start(&earlier, lock_behind_the_guard, NULL);
+    thread_join(&earlier);
+    check_equal(reports.count, 0);
+    lock_both(&seen.b, &seen.a);
+    check_equal(reports.count, 1);
+    check_contains(reports.sentence, "thread \"latest\" (");
+    check(strstr(reports.text, "\"earlier\"") == NULL);
+}
+
+/* Most of their edges serve for the second time or more often. */
+static void each_pair_of_locks_that_follows_another_is_reported(void **state) {
+    (void)state;
+    enum { PAIRS = 2000 };
+    static ilk_mutex a, b;
+    begin_reports();
+    for (unsigned pair = 1; pair <= PAIRS; pair++) {
+        ilk_mutex_init(&a, false);
+        ilk_mutex_init(&b, false);
+        lock_both(&a, &b);
+        lock_both(&b, &a);
+        check_equal(reports.count, pair);
     }
-    thread_join(&searcher);
 }
 
 static const struct CMUnitTest tests[] = {
@@ -246,9 +242,10 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_longer_circle_is_found_where_a_guard_keeps_the_shortest_apart),
     cmocka_unit_test(a_lock_held_for_reading_keeps_nothing_apart),
     cmocka_unit_test(a_search_that_ends_at_its_limit_is_said_once),
-    cmocka_unit_test(a_search_of_a_large_index_meets_few_links),
-    cmocka_unit_test(what_is_removed_is_found_no_more),
-    cmocka_unit_test(links_are_found_while_the_index_grows),
+    cmocka_unit_test(a_circle_of_eight_is_found_where_a_guard_keeps_a_shorter_one_apart),
+    cmocka_unit_test(a_lock_is_followed_again_for_a_share_that_is_farther_away),
+    cmocka_unit_test(the_report_shows_the_sighting_that_closes_the_circle),
+    cmocka_unit_test(each_pair_of_locks_that_follows_another_is_reported),
 };
 
 TEST_MAIN(tests)

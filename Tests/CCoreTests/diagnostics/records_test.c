@@ -90,6 +90,38 @@ static void a_lock_is_not_held_by_a_thread_that_waited_for_the_one_before_it(voi
     check_equal(object->acquisitions, 1);
 }
 
+static bool find_figures(const void *object, const ilk_figures *figures, size_t count, ilk_figures *found) {
+    for (size_t index = 0; index < count; index++) {
+        if (figures[index].object == object) {
+            *found = figures[index];
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Its times are those of the one before, emptied. */
+static void an_object_begins_with_times_of_its_own(void **state) {
+    (void)state;
+    static ilk_mutex earlier, later;
+    static ilk_figures figures[8];
+    ilk_figures mine;
+    ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
+    ilk_mutex_init(&earlier, false);
+    take(&earlier);
+    const size_t before = ilk_figures_snapshot(figures, 8);
+    check(find_figures(&earlier, figures, before, &mine));
+    check_equal(mine.hold.count, 1);
+    const struct ilk__counters *times = ilk__object_times(ilk__object_find(&earlier));
+    ilk__object_forget(&earlier);
+    ilk_mutex_init(&later, false);
+    check(ilk__object_times(ilk__object_find(&later)) == times);
+    const size_t after = ilk_figures_snapshot(figures, 8);
+    check(find_figures(&later, figures, after, &mine));
+    check_equal(mine.hold.count, 0);
+    check_equal(mine.hold.total_ns, 0);
+}
+
 /* ---- Signals ---- */
 
 static ilk_mutex of_handler;
@@ -308,6 +340,42 @@ static void a_child_of_fork_frees_the_other_threads_records(void **state) {
     thread_join(&other);
 }
 
+/* ---- Visits ---- */
+
+static bool counts_yields;
+static unsigned yields;
+void __real_ilk__thread_yield(void);
+void __wrap_ilk__thread_yield(void);
+void __wrap_ilk__thread_yield(void) {
+    if (counts_yields) {
+        sigset_t before;
+        ilk__tables_lock(&before); /* another thread could */
+        ilk__tables_unlock(&before);
+        yields++;
+    }
+    __real_ilk__thread_yield();
+}
+
+static void visit(struct ilk__object *object, void *visits) {
+    (void)object;
+    ++*(unsigned *)visits;
+}
+
+static void a_visit_of_many_objects_lets_others_have_the_tables(void **state) {
+    (void)state;
+    enum { MANY = 1000 };
+    static char objects[MANY];
+    for (unsigned index = 0; index < MANY; index++) {
+        check(ilk__object_begin(&objects[index], ILK_OBJECT_MUTEX, 0, 0) != NULL);
+    }
+    unsigned visits = 0;
+    counts_yields = true;
+    ilk__objects_visit(visit, &visits);
+    counts_yields = false;
+    check_equal(visits, MANY);
+    check(yields >= MANY / 100);
+}
+
 /* ---- Rings that end ---- */
 
 static unsigned depths_asked;
@@ -367,6 +435,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_lock_that_is_only_tried_is_fast_while_diagnosis_is_off),
     cmocka_unit_test(tries_and_unlocks_do_not_wait_for_the_tables),
     cmocka_unit_test(a_child_of_fork_frees_the_other_threads_records),
+    cmocka_unit_test(an_object_begins_with_times_of_its_own),
+    cmocka_unit_test(a_visit_of_many_objects_lets_others_have_the_tables),
     cmocka_unit_test(a_ring_is_not_sampled_after_its_end),
     cmocka_unit_test(a_destroyed_ring_is_sampled_no_more),
     cmocka_unit_test(a_ring_may_end_while_diagnosis_is_off),

@@ -45,6 +45,8 @@ static struct stage looks = STAGE_INIT;
 static struct stage late = STAGE_INIT;
 static struct thread late_waiter;
 static ILK_ATOMIC(bool) interrupts_round;
+static struct stage stalled = STAGE_INIT;
+static ILK_ATOMIC(bool) stalls_round;
 
 struct ilk__record *__real_ilk__records_first(void);
 struct ilk__record *__wrap_ilk__records_first(void);
@@ -53,6 +55,10 @@ struct ilk__record *__wrap_ilk__records_first(void) {
         stage_reach(&late, 1);
         stage_await(&late, 2);
         thread_await_sleep(&late_waiter);
+    }
+    if (ilk_atomic_exchange(&stalls_round, false, memory_order_relaxed)) {
+        stage_reach(&stalled, 1);
+        stage_await(&stalled, 2);
     }
     stage_advance(&looks);
     return __real_ilk__records_first();
@@ -214,6 +220,33 @@ static void a_report_has_all_threads_of_a_crowd(void **state) {
     }
 }
 
+static void count_report(const ilk_report *report, void *count) {
+    (void)report;
+    ilk_atomic_fetch_add((ILK_ATOMIC(unsigned) *)count, 1, memory_order_relaxed);
+}
+
+static void a_wait_beyond_the_limit_is_reported_once(void **state) {
+    (void)state;
+    static ILK_ATOMIC(unsigned) count;
+    ilk_set_report_handler(count_report, (void *)&count);
+    ilk_diagnose(ILK_DIAGNOSE_HANG);
+    ilk_mutex_init(&waited_for, false);
+    ilk_mutex_lock(&waited_for);
+    struct thread waiter;
+    thread_start(&waiter, wait_once, NULL);
+    thread_await_sleep(&waiter);
+    while (ilk_atomic_load(&count, memory_order_relaxed) == 0) {
+        have_a_round(1);
+    }
+    for (int round = 0; round < 10; round++) {
+        have_a_round(1);
+    }
+    check_equal(ilk_set_hang_limit(0), ILK_OK);
+    check_equal(ilk_atomic_load(&count, memory_order_relaxed), 1);
+    ilk_mutex_unlock(&waited_for);
+    thread_join(&waiter);
+}
+
 static void wait_until_reported(void *unused) {
     (void)unused;
     while (!ilk_atomic_load(&is_reported, memory_order_relaxed)) {
@@ -285,6 +318,41 @@ static void diagnosis_keeps_no_file_descriptor_open(void **state) {
     check_equal(ilk_set_hang_limit(0), ILK_OK);
     check_equal(ilk_set_hang_signal(0), ILK_OK);
     ilk_spsc_destroy(ring);
+}
+
+/* ---- The signal ---- */
+
+static void on_signal_before(int number) {
+    (void)number;
+}
+
+static void (*handler_of(int number))(int) {
+    struct sigaction action;
+    check_equal(sigaction(number, NULL, &action), 0);
+    return action.sa_handler;
+}
+
+static void a_signal_set_twice_is_given_back_as_it_was(void **state) {
+    (void)state;
+    const struct sigaction action = {.sa_handler = on_signal_before};
+    check_equal(sigaction(SIGUSR1, &action, NULL), 0);
+    check_equal(ilk_set_hang_signal(SIGUSR1), ILK_OK);
+    check_equal(ilk_set_hang_signal(SIGUSR1), ILK_OK);
+    check(handler_of(SIGUSR1) != on_signal_before);
+    check_equal(ilk_set_hang_signal(SIGUSR2), ILK_OK);
+    check(handler_of(SIGUSR1) == on_signal_before);
+    check_equal(ilk_set_hang_signal(0), ILK_OK);
+    check(handler_of(SIGUSR2) == SIG_DFL);
+}
+
+/* The program knows nothing of the signal. */
+static void what_the_signal_interrupts_goes_on(void **state) {
+    (void)state;
+    check_equal(ilk_set_hang_signal(SIGUSR2), ILK_OK);
+    struct sigaction action;
+    check_equal(sigaction(SIGUSR2, NULL, &action), 0);
+    check((action.sa_flags & SA_RESTART) != 0);
+    check_equal(ilk_set_hang_signal(0), ILK_OK);
 }
 
 /* ---- fork ---- */
@@ -456,6 +524,30 @@ static void a_child_of_fork_has_no_limit_and_no_signal_until_it_asks(void **stat
     check_equal(ilk_set_hang_signal(0), ILK_OK);
 }
 
+static void have_a_round_in_a_child(void *unused) {
+    (void)unused;
+    have_a_round(MILLISECONDS(3600000));
+    _exit(7);
+}
+
+/* Its parent's thread is within a round, and has not seen the signal yet. */
+static void a_child_of_fork_does_not_answer_its_parents_signal(void **state) {
+    (void)state;
+    need_children();
+    check_equal(ilk_set_hang_signal(SIGUSR2), ILK_OK);
+    ilk_atomic_store(&stalls_round, true, memory_order_relaxed);
+    check_equal(ilk_set_hang_limit(MILLISECONDS(3600000)), ILK_OK);
+    stage_await(&stalled, 1);
+    check_equal(raise(SIGUSR2), 0);
+    char output[4096];
+    const int status = child_run(have_a_round_in_a_child, NULL, output, sizeof output);
+    check_text(output, "");
+    check(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+    stage_reach(&stalled, 2);
+    check_equal(ilk_set_hang_limit(0), ILK_OK);
+    check_equal(ilk_set_hang_signal(0), ILK_OK);
+}
+
 /* ---- Handlers of reports ---- */
 
 static char one, other;
@@ -494,12 +586,16 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(what_a_process_is_stopped_for_is_no_wait),
     cmocka_unit_test(what_a_report_takes_is_waited_for),
     cmocka_unit_test(a_round_copies_no_objects_while_nothing_is_beyond_the_limit),
+    cmocka_unit_test(a_wait_beyond_the_limit_is_reported_once),
     cmocka_unit_test(diagnosis_keeps_no_file_descriptor_open),
+    cmocka_unit_test(a_signal_set_twice_is_given_back_as_it_was),
+    cmocka_unit_test(what_the_signal_interrupts_goes_on),
     cmocka_unit_test(a_handler_that_forks_may_interrupt_the_settings),
     cmocka_unit_test(a_child_of_fork_samples_its_rings),
     cmocka_unit_test(a_child_of_fork_has_no_limit_and_no_signal_until_it_asks),
     cmocka_unit_test(a_report_has_all_threads_of_a_crowd),
     cmocka_unit_test(a_limit_that_has_failed_is_none),
+    cmocka_unit_test(a_child_of_fork_does_not_answer_its_parents_signal),
     cmocka_unit_test(a_thread_may_end_after_its_wait_was_reported),
     cmocka_unit_test(a_handler_gets_its_own_context),
 };

@@ -4,6 +4,7 @@
  *
  * What is reported does not end: each body runs in a child process.
  */
+#include "diagnostics/misuse.h"
 #include "diagnostics/words.h"
 #include <interlock/barrier.h>
 #include <interlock/inline/diagnose.h>
@@ -386,6 +387,23 @@ static void two_opposite_orders(void **state) {
                        "refund") "  Threads that do so at the same time wait for each other for ever.\n");
 }
 
+static void note_at_length(void *text) {
+    ilk__note("ilk_call", NULL, "%s", (const char *)text);
+    _exit(7);
+}
+
+/* 511 characters, and the end of the string. */
+static void a_long_sentence_is_cut_and_its_line_ended(void **state) {
+    (void)state;
+    static char text[1024], output[2048];
+    memset(text, 'x', sizeof text - 1);
+    const int status = child_run(note_at_length, text, output, sizeof output);
+    check(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+    check_equal(strlen(output), 511);
+    check_equal(output[510], '\n');
+    check_equal(output[509], 'x');
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(two_threads_crossed_over_two_mutexes),
     cmocka_unit_test(a_reader_that_writes_waits_for_itself),
@@ -395,6 +413,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_wait_in_a_ring),
     cmocka_unit_test(a_pools_worker_and_its_job),
     cmocka_unit_test(two_opposite_orders),
+    cmocka_unit_test(a_long_sentence_is_cut_and_its_line_ended),
 };
 
 TEST_MAIN(tests)
