@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Debian packages by `cpack -G DEB`: libinterlock0.1 (the shared library) and libinterlock-dev (all else). To be configured
+# Debian packages by `cpack -G DEB`: libinterlock0.2 (the shared library) and libinterlock-dev (all else). To be configured
 # with -DCMAKE_INSTALL_PREFIX=/usr. cmake/debian/finish.cmake adds what Debian's policy asks for.
 set(interlock_soname_version ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 set(CPACK_GENERATOR DEB)

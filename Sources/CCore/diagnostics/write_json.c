@@ -12,7 +12,7 @@
 #include <interlock/deadline.h>
 #include <unistd.h>
 
-#define ILK__VERSION "0.1.0"
+#define ILK__VERSION "0.2.0"
 
 typedef unsigned long long number;
 

@@ -78,7 +78,7 @@ static struct ilk__slot_chunk *next_chunk(struct ilk__slot_chunk *chunk) {
 
 /* To a table of `count`, none free, unless another thread has. False: no memory. */
 static bool add_block(uint32_t count) {
-    struct ilk__slot_chunk *chunk = &ilk__slot_table.chunks;
+    struct ilk__slot_chunk *chunk = &ilk__slot_table_2.chunks;
     for (uint32_t last = ILK__CHUNK_BLOCKS; last <= count; last += ILK__CHUNK_BLOCKS) {
         chunk = next_chunk(chunk);
         if (chunk == NULL) {
@@ -86,7 +86,7 @@ static bool add_block(uint32_t count) {
         }
     }
     /* RS1 seq_cst, pairs with RS2 (a walk). Carries the block and its place too. */
-    (void)ilk_atomic_compare_exchange(&ilk__slot_table.block_count, &count, count + 1, memory_order_seq_cst,
+    (void)ilk_atomic_compare_exchange(&ilk__slot_table_2.block_count, &count, count + 1, memory_order_seq_cst,
                                       memory_order_relaxed);
     return true;
 }
@@ -94,7 +94,7 @@ static bool add_block(uint32_t count) {
 static struct ilk__slot_block *find_block(void) {
     for (;;) {
         const uint32_t count = ilk__block_count();
-        struct ilk__walk walk = ilk__walk_chunk(&ilk__slot_table.chunks, count);
+        struct ilk__walk walk = ilk__walk_chunk(&ilk__slot_table_2.chunks, count);
         struct ilk__slot_block *block;
         while ((block = ilk__next_block(&walk)) != NULL) {
             if (take(block)) {
@@ -128,7 +128,7 @@ static struct ilk__slot_block *take_block(void) {
 
 struct ilk__slot_block *ilk__slots_mine(bool may_allocate) {
     struct ilk__slot_block *block = ilk__my_slots();
-    if (block != &ilk__no_slots) {
+    if (block != &ilk__no_slots_2) {
         return block;
     }
     if (!may_allocate || ilk__thread_state()->has_ended || !ilk__table_is_in_charge()) {
@@ -138,7 +138,7 @@ struct ilk__slot_block *ilk__slots_mine(bool may_allocate) {
     sigset_t before;
     ilk__signals_hold(&before);
     block = ilk__my_slots();
-    if (block == &ilk__no_slots) { /* no handler took one just before */
+    if (block == &ilk__no_slots_2) { /* no handler took one just before */
         block = take_block();
     }
     ilk__signals_release(&before);
@@ -158,7 +158,7 @@ static void give_back(void *context) {
     }
     ILK__REACHES(SLOT_BLOCK_FREED, true);
     ilk__thread_state()->has_ended = true;
-    ilk__set_my_slots(&ilk__no_slots);
+    ilk__set_my_slots(&ilk__no_slots_2);
     ilk_atomic_store(&block->taken, 0, memory_order_release); /* RS4 */
 }
 
@@ -180,7 +180,7 @@ static void reader_slots_after_fork_in_child(void) {
 
 /* Once a process, however many copies of the library. */
 __attribute__((constructor)) static void reader_slots_watch_fork(void) {
-    if (ilk_atomic_exchange(&ilk__slot_table.watches_fork, 1, memory_order_relaxed) == 0) { /* RS5 */
+    if (ilk_atomic_exchange(&ilk__slot_table_2.watches_fork, 1, memory_order_relaxed) == 0) { /* RS5 */
         (void)pthread_atfork(NULL, NULL, reader_slots_after_fork_in_child);
     }
 }

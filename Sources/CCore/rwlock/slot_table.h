@@ -21,8 +21,8 @@ struct ilk__slot_chunk {
     ILK_ATOMIC(struct ilk__slot_chunk *) next; /* before a count that includes it; once */
 };
 
-/* All zero bits are an empty table. A change of this layout, of a block's, or of what a slot holds renames the
- * three symbols: copies of two versions must not share a table. */
+/* All zero bits are an empty table. A change of this layout, of a block's, or of what a slot holds counts the number in
+ * the three symbols' names up: copies of two versions must not share a table. */
 struct ilk__slot_table {
     struct ilk__slot_chunk chunks;
     ILK_ATOMIC(uint32_t) role; /* enum ilk__table_role */

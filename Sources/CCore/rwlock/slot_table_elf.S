@@ -16,32 +16,32 @@
 #endif
 
 /* Eight occupied slots, the rest zero. */
-        .section .data.ilk__no_slots, "aw", %progbits
+        .section .data.ilk__no_slots_2, "aw", %progbits
         .balign 128
-        .globl ilk__no_slots
-        .type ilk__no_slots, %gnu_unique_object
-        .size ilk__no_slots, 256
-ilk__no_slots:
+        .globl ilk__no_slots_2
+        .type ilk__no_slots_2, %gnu_unique_object
+        .size ilk__no_slots_2, 256
+ilk__no_slots_2:
         .quad -1, -1, -1, -1, -1, -1, -1, -1
         .zero 192
 
 /* All zero bits: an empty table. */
-        .section .bss.ilk__slot_table, "aw", %nobits
+        .section .bss.ilk__slot_table_2, "aw", %nobits
         .balign 128
-        .globl ilk__slot_table
-        .type ilk__slot_table, %gnu_unique_object
-        .size ilk__slot_table, 8320
-ilk__slot_table:
+        .globl ilk__slot_table_2
+        .type ilk__slot_table_2, %gnu_unique_object
+        .size ilk__slot_table_2, 8320
+ilk__slot_table_2:
         .zero 8320
 
 /* A thread starts without a block. */
-        .section .tdata.ilk__my_slots_pointer, "awT", %progbits
+        .section .tdata.ilk__my_slots_pointer_2, "awT", %progbits
         .balign 8
-        .globl ilk__my_slots_pointer
-        .type ilk__my_slots_pointer, %gnu_unique_object
-        .size ilk__my_slots_pointer, 8
-ilk__my_slots_pointer:
-        .quad ilk__no_slots
+        .globl ilk__my_slots_pointer_2
+        .type ilk__my_slots_pointer_2, %gnu_unique_object
+        .size ilk__my_slots_pointer_2, 8
+ilk__my_slots_pointer_2:
+        .quad ilk__no_slots_2
 
 /* Where the role of this copy's table stands. The dynamic linker fills it in, so it shows whether the symbol
  * was folded. */
@@ -52,7 +52,7 @@ ilk__my_slots_pointer:
         .type ilk__role_here, %object
         .size ilk__role_here, 8
 ilk__role_here:
-        .quad ilk__slot_table + ILK__TABLE_ROLE_OFFSET
+        .quad ilk__slot_table_2 + ILK__TABLE_ROLE_OFFSET
 
 /* The note: how far from its last word ilk__role_here lies. Linkers keep notes, strip keeps loaded ones, and
  * no export list or visibility applies to them. */

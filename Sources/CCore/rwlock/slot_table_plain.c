@@ -18,13 +18,13 @@
 #endif
 
 #define OCCUPIED UINT64_MAX
-ONE_FOR_ALL_IMAGES struct ilk__slot_block ilk__no_slots = {
+ONE_FOR_ALL_IMAGES struct ilk__slot_block ilk__no_slots_2 = {
     .slots = {OCCUPIED, OCCUPIED, OCCUPIED, OCCUPIED, OCCUPIED, OCCUPIED, OCCUPIED, OCCUPIED},
 };
 
-ONE_FOR_ALL_IMAGES struct ilk__slot_table ilk__slot_table;
+ONE_FOR_ALL_IMAGES struct ilk__slot_table ilk__slot_table_2;
 
-ONE_FOR_ALL_IMAGES __thread struct ilk__slot_block *ilk__my_slots_pointer = &ilk__no_slots;
+ONE_FOR_ALL_IMAGES __thread struct ilk__slot_block *ilk__my_slots_pointer_2 = &ilk__no_slots_2;
 
 /* Nothing here finds other tables. */
 bool ilk__table_is_in_charge(void) {

@@ -24,11 +24,11 @@ static inline struct ilk__walk ilk__walk_chunk(struct ilk__slot_chunk *chunk, ui
 
 static inline uint32_t ilk__block_count(void) {
     /* RS2 seq_cst, pairs with RS1 (a new block). See the top of reader_slots.c. */
-    return ilk_atomic_load(&ilk__slot_table.block_count, memory_order_seq_cst);
+    return ilk_atomic_load(&ilk__slot_table_2.block_count, memory_order_seq_cst);
 }
 
 static inline struct ilk__walk ilk__walk_blocks(void) {
-    return ilk__walk_chunk(&ilk__slot_table.chunks, ilk__block_count());
+    return ilk__walk_chunk(&ilk__slot_table_2.chunks, ilk__block_count());
 }
 
 static inline struct ilk__slot_block *ilk__next_block(struct ilk__walk *walk) {
@@ -59,7 +59,7 @@ static inline bool ilk__slots_may_hold(const ilk_rwlock *lock) {
     }
     const size_t number = ilk__rwlock_slot_number(lock);
     while (count > 0) {
-        if (ILK_UNLIKELY(ilk__slot_holds(&ilk__slot_table.chunks.blocks[--count], number, lock))) {
+        if (ILK_UNLIKELY(ilk__slot_holds(&ilk__slot_table_2.chunks.blocks[--count], number, lock))) {
             return true;
         }
     }

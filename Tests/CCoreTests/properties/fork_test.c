@@ -92,7 +92,7 @@ static void fork_a_writer(void *context) {
 /* ---- The table of slots ---- */
 
 static uint32_t block_count(void) {
-    return ilk_atomic_load(&ilk__slot_table.block_count, memory_order_relaxed);
+    return ilk_atomic_load(&ilk__slot_table_2.block_count, memory_order_relaxed);
 }
 
 /* Readers in all blocks of the first chunk: the next new reader makes a chunk. */
@@ -218,7 +218,8 @@ static void raise_signal(void *context) {
 static unsigned blocks_that_hold(const ilk_rwlock *lock) {
     unsigned count = 0;
     for (uint32_t index = 0; index < block_count(); index++) {
-        uint64_t seen = ilk__slot_load(&ilk__slot_table.chunks.blocks[index], ilk__rwlock_slot_number(lock));
+        uint64_t seen =
+            ilk__slot_load(&ilk__slot_table_2.chunks.blocks[index], ilk__rwlock_slot_number(lock));
         count += ilk__slot_names(seen, lock) ? 1 : 0;
     }
     return count;

@@ -433,29 +433,6 @@ static void recursion_that_need_not_wait_is_let_be(void **state) {
     ilk_rwlock_destroy(&lock);
 }
 
-static void write_late(void *context) {
-    check_equal(ilk_rwlock_write_lock_until(context, 0), ILK_TIMEDOUT);
-}
-
-/* A try call leaves the question whether the lock is watched to the next call that may wait: here another thread's. */
-static void what_a_try_took_first_of_all_is_its_threads(void **state) {
-    (void)state;
-    static ilk_rwlock written = ILK_RWLOCK_INIT, read = ILK_RWLOCK_INIT;
-    struct thread thread;
-    ilk_diagnose(ILK_DIAGNOSE_ALL);
-    check(ilk_rwlock_try_write_lock(&written));
-    check(ilk_rwlock_try_read_lock(&read));
-    thread_start(&thread, write_late, &written);
-    thread_join(&thread);
-    thread_start(&thread, write_late, &read);
-    thread_join(&thread);
-    ilk_rwlock_write_unlock(&written);
-    ilk_rwlock_read_unlock(&read);
-    ilk_diagnose(0);
-    ilk_rwlock_destroy(&written);
-    ilk_rwlock_destroy(&read);
-}
-
 static void name_and_misuse(void *context) {
     (void)context;
     ilk_rwlock lock = ILK_RWLOCK_INIT;
@@ -476,7 +453,6 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(unlocking_elsewhere_is_reported_in_a_checked_build),
     cmocka_unit_test(a_lock_whose_first_call_is_a_try_is_listed_while_all_are_watched),
     cmocka_unit_test(recursion_that_need_not_wait_is_let_be),
-    cmocka_unit_test(what_a_try_took_first_of_all_is_its_threads),
     cmocka_unit_test(misuse_names_the_object),
 };
 

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 static uint32_t block_count(void) {
-    return ilk_atomic_load(&ilk__slot_table.block_count, memory_order_relaxed);
+    return ilk_atomic_load(&ilk__slot_table_2.block_count, memory_order_relaxed);
 }
 
 static void read_once(void *context) {

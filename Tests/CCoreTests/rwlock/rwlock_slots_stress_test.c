@@ -526,7 +526,7 @@ static void exclusion_and_memory_hold_while_threads_come_and_go(void **state) {
             visitors[i] = (struct worker){.shared = &shared, .random = 1};
         }
         threads_run(8, visit, visitors, sizeof *visitors);
-        peak = ilk_atomic_load(&ilk__slot_table.block_count, memory_order_relaxed);
+        peak = ilk_atomic_load(&ilk__slot_table_2.block_count, memory_order_relaxed);
     }
     ilk_atomic_store(&shared.stop, 1, memory_order_relaxed);
     thread_join(&writing);

@@ -28,7 +28,7 @@ static void write_unlock(ilk_rwlock *lock) {
 }
 
 static const void *table(void) {
-    return &ilk__slot_table;
+    return &ilk__slot_table_2;
 }
 
 static ilk_status pop(ilk_spsc *ring, uint64_t *element) {

@@ -51,7 +51,7 @@ static void own_write_unlock(ilk_rwlock *lock) {
 }
 
 static const void *own_table(void) {
-    return &ilk__slot_table;
+    return &ilk__slot_table_2;
 }
 
 static ilk_status own_pop(ilk_spsc *ring, uint64_t *element) {

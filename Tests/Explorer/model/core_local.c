@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* The classics are linked without the core. */
-extern struct ilk__slot_block ilk__no_slots __attribute__((weak));
+extern struct ilk__slot_block ilk__no_slots_2 __attribute__((weak));
 
 static struct ilk__thread_state states[EX_THREADS];
 static struct ilk__slot_block *slots[EX_THREADS];
@@ -25,6 +25,6 @@ struct ilk__slot_block **ex_my_slots(void) ILK_NONBLOCKING {
 void ex_local_reset(void) {
     memset(states, 0, sizeof states);
     for (size_t thread = 0; thread < EX_THREADS; thread++) {
-        slots[thread] = &ilk__no_slots;
+        slots[thread] = &ilk__no_slots_2;
     }
 }

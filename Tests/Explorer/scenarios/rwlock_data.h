@@ -22,7 +22,7 @@ static struct {
 } s;
 
 /* The first blocks of the table, which is restored before each execution. */
-static struct ilk__slot_block *const blocks = ilk__slot_table.chunks.blocks;
+static struct ilk__slot_block *const blocks = ilk__slot_table_2.chunks.blocks;
 
 static inline void start_in(uint32_t word, bool have_blocks) {
     memset(&s, 0, sizeof s);
@@ -31,7 +31,7 @@ static inline void start_in(uint32_t word, bool have_blocks) {
     for (unsigned index = 0; index < BLOCKS; index++) {
         blocks[index].taken = 1;
     }
-    ilk__slot_table.block_count = BLOCKS;
+    ilk__slot_table_2.block_count = BLOCKS;
 }
 
 /* Begins a body. */

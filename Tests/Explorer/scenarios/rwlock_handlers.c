@@ -13,7 +13,7 @@ static ilk_rwlock other;
 static void setup(void) {
     start_in(ILK__RWLOCK_SLOTS, false);
     memset(blocks, 0, BLOCKS * sizeof *blocks);
-    ilk__slot_table.block_count = 1;
+    ilk__slot_table_2.block_count = 1;
     other = (ilk_rwlock){.word = ILK__RWLOCK_SLOTS};
 }
 

@@ -28,7 +28,7 @@ static void fenced_in_full_table(void) {
     for (unsigned index = 0; index < ILK__CHUNK_BLOCKS; index++) {
         blocks[index].taken = 1;
     }
-    ilk__slot_table.block_count = ILK__CHUNK_BLOCKS;
+    ilk__slot_table_2.block_count = ILK__CHUNK_BLOCKS;
 }
 
 /* One free block, which two threads may claim. */
@@ -220,7 +220,7 @@ static void fork_inside_and_write(void) {
 static void fork_and_read_first(void) {
     ex_fork();
     read_first();
-    ex_assert(ilk__my_slots() != &ilk__no_slots);
+    ex_assert(ilk__my_slots() != &ilk__no_slots_2);
     write();
 }
 
@@ -362,7 +362,7 @@ TRIPLE(about_to_need_fences, read, write, write);
  * says so; none takes an empty table for one without readers. */
 static void slots_of_another_table(void) {
     start_in(ILK__RWLOCK_SLOTS, false);
-    ilk__slot_table.block_count = 0;
+    ilk__slot_table_2.block_count = 0;
 }
 static void write_slots_of_another_table(void) {
     ilk_rwlock_write_lock(&s.lock);

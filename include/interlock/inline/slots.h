@@ -63,11 +63,11 @@ struct ilk__slot_block {
 };
 
 /* Of a thread without a block: every slot occupied, so that fast paths go slow. */
-extern struct ilk__slot_block ilk__no_slots;
+extern struct ilk__slot_block ilk__no_slots_2;
 
 /* Visible: all copies of the library in a process share one. */
 struct ilk__slot_table;
-extern struct ilk__slot_table ilk__slot_table;
+extern struct ilk__slot_table ilk__slot_table_2;
 
 ILK_END_DECLARATIONS
 
