@@ -301,7 +301,6 @@ EX_MUST_REACH(states){
     {"semaphore-wait-signal", {EX_WAITER_SLEEPS, EX_WAITER_GRANTED_AWAKE}},
     {"semaphore-wait-signal_and_retake",
      {EX_SEMAPHORE_WAITS, EX_SEMAPHORE_UNSERVED, EX_SEMAPHORE_HANDS_OVER, EX_SEMAPHORE_LEFT_TO_HOLDER}},
-    {"semaphore-no-stealing", {EX_SEMAPHORE_UNSERVED}},
     {"semaphore-*signal_two semaphore-no-* semaphore-order semaphore-value",
      {EX_SEMAPHORE_WAITS, EX_SEMAPHORE_HANDS_OVER, EX_SEMAPHORE_LEFT_TO_HOLDER}},
     {"semaphore-*use semaphore-freed-by-the-waiter semaphore-wait-*",
