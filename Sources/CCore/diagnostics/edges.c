@@ -26,7 +26,7 @@ static bool is_searched_as(uint64_t searched, uint32_t guards, uint32_t proofs) 
 
 static struct ilk__index edges;
 
-static uint64_t hash_of(const struct ilk__order *order) {
+static uint64_t hash_of_order(const struct ilk__order *order) {
     return ilk__index_hash(order->from_id * 31 + ilk__index_hash(order->to_id));
 }
 
@@ -41,7 +41,7 @@ static bool joins(const struct ilk__index_link *link, const void *context) ILK_N
 }
 
 static struct ilk__edge *find_edge(const struct ilk__order *order) {
-    return (struct ilk__edge *)ilk__index_find(&edges, hash_of(order), joins, order);
+    return (struct ilk__edge *)ilk__index_find(&edges, hash_of_order(order), joins, order);
 }
 
 bool ilk__edge_is_known(const struct ilk__order *order) {
@@ -149,14 +149,14 @@ struct ilk__edge *ilk__edge_add(const struct ilk__order *order, struct ilk__edge
         return edge;
     }
     *is_to_be_searched = true;
-    edge = (struct ilk__edge *)ilk__index_find(&edges, hash_of(order), joins_nothing, NULL);
+    edge = (struct ilk__edge *)ilk__index_find(&edges, hash_of_order(order), joins_nothing, NULL);
     if (edge != NULL) {
         make_edge(edge, order);
     } else if (*spare != NULL) {
         edge = *spare;
         *spare = NULL;
         make_edge(edge, order);
-        *is_full = ilk__index_link(&edges, hash_of(order), &edge->link);
+        *is_full = ilk__index_link(&edges, hash_of_order(order), &edge->link);
     }
     return edge;
 }

@@ -42,6 +42,11 @@ static inline uint64_t ilk__index_hash(uint64_t key) {
     return (key ^ (key >> 32)) * UINT64_C(0x9E3779B97F4A7C15);
 }
 
+/* Of what is filed by its address. */
+static inline uint64_t ilk__index_hash_of(const void *address) {
+    return ilk__index_hash((uintptr_t)address);
+}
+
 static inline size_t ilk__index_size(uint32_t table) {
     return (size_t)ILK__INDEX_FIRST << (2 * table);
 }

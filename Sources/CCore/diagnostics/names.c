@@ -20,22 +20,18 @@ struct entry {
 
 static struct ilk__index names;
 
-static uint64_t hash_of(const void *object) {
-    return ilk__index_hash((uintptr_t)object);
-}
-
 static bool is_of(const struct ilk__index_link *link, const void *object) ILK_NONBLOCKING {
     return ((const struct entry *)link)->object == object;
 }
 
 /* With the mutex held. */
-static struct entry *find(const void *object) {
-    return (struct entry *)ilk__index_find(&names, hash_of(object), is_of, object);
+static struct entry *find_entry(const void *object) {
+    return (struct entry *)ilk__index_find(&names, ilk__index_hash_of(object), is_of, object);
 }
 
 /* False if `object` has no name. */
 static bool rename_entry(const void *object, const char *name) {
-    struct entry *entry = find(object);
+    struct entry *entry = find_entry(object);
     if (entry != NULL) {
         (void)strlcpy(entry->name, name, sizeof entry->name);
     }
@@ -45,14 +41,14 @@ static bool rename_entry(const void *object, const char *name) {
 void ilk__name_forget(const void *object) {
     /* An earlier naming of the same object happens before, for naming beside its destroy is not allowed. Other objects'
      * names do not matter. */
-    if (ilk__index_is_empty_at(&names, hash_of(object))) {
+    if (ilk__index_is_empty_at(&names, ilk__index_hash_of(object))) {
         return;
     }
     sigset_t before;
     ilk__tables_lock(&before);
-    struct entry *entry = find(object);
+    struct entry *entry = find_entry(object);
     if (entry != NULL) {
-        ilk__index_remove(&names, hash_of(object), &entry->link);
+        ilk__index_remove(&names, ilk__index_hash_of(object), &entry->link);
     }
     ilk__tables_unlock(&before);
     free(entry);
@@ -78,7 +74,7 @@ ilk_status ilk_set_name(const void *object, const char *name) {
     (void)strlcpy(entry->name, name, sizeof entry->name);
     ilk__tables_lock(&before);
     is_done = rename_entry(object, name); /* another thread has named it */
-    const bool is_full = !is_done && ilk__index_link(&names, hash_of(object), &entry->link);
+    const bool is_full = !is_done && ilk__index_link(&names, ilk__index_hash_of(object), &entry->link);
     ilk__tables_unlock(&before);
     if (is_done) {
         free(entry);
@@ -91,7 +87,7 @@ ilk_status ilk_set_name(const void *object, const char *name) {
 bool ilk_get_name(const void *object, char *name, size_t size) {
     sigset_t before;
     ilk__tables_lock(&before);
-    const struct entry *entry = find(object);
+    const struct entry *entry = find_entry(object);
     (void)strlcpy(name, entry != NULL ? entry->name : "", size);
     ilk__tables_unlock(&before);
     return entry != NULL;

@@ -31,10 +31,6 @@ static ILK_ATOMIC(uint64_t) losses;  /* objects not watched for want of memory *
 
 ILK_ATOMIC(uint32_t) ilk__diagnoses;
 
-static uint64_t hash_of(const void *address) {
-    return ilk__index_hash((uintptr_t)address);
-}
-
 void ilk_diagnose(uint32_t what) {
     uint32_t seen = ilk__diagnosed_bits();
     const uint32_t bits = what & ILK_DIAGNOSE_ALL;
@@ -63,7 +59,7 @@ static bool is_at(const struct ilk__index_link *link, const void *address) ILK_N
 }
 
 struct ilk__object *ilk__object_find(const void *address) ILK_NONBLOCKING {
-    return (struct ilk__object *)ilk__index_find(&objects, hash_of(address), is_at, address);
+    return (struct ilk__object *)ilk__index_find(&objects, ilk__index_hash_of(address), is_at, address);
 }
 
 uint64_t ilk__object_id_at(const struct ilk__object *object, const void *address) ILK_NONBLOCKING {
@@ -122,14 +118,14 @@ struct spares {
 /* A free object where `address` belongs, or NULL. */
 static struct ilk__object *free_object(const void *address, struct spares *spares) {
     struct ilk__object *object =
-        (struct ilk__object *)ilk__index_find(&objects, hash_of(address), is_free, NULL);
+        (struct ilk__object *)ilk__index_find(&objects, ilk__index_hash_of(address), is_free, NULL);
     if (object == NULL && spares->object != NULL) {
         object = spares->object;
         spares->object = NULL;
         object->next_of_all = first_of_all;
         first_of_all = object;
         ilk_atomic_store(&has_objects, true, memory_order_relaxed); /* OB13 */
-        spares->grows |= ilk__index_link(&objects, hash_of(address), &object->link);
+        spares->grows |= ilk__index_link(&objects, ilk__index_hash_of(address), &object->link);
     }
     return object;
 }

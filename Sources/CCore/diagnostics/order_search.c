@@ -314,8 +314,8 @@ static bool find_any(struct search *search, struct circle *circle) {
 }
 
 /* For the report, which is made without the lock. */
-static void describe(const struct circle *circle, const struct ilk__sighting *latest,
-                     struct ilk__inversion *inversion) {
+static void describe_circle(const struct circle *circle, const struct ilk__sighting *latest,
+                            struct ilk__inversion *inversion) {
     inversion->count = circle->count;
     for (uint32_t index = 0; index < circle->count; index++) {
         struct ilk__edge *edge = circle->edges[index];
@@ -335,7 +335,7 @@ enum ilk__search_outcome ilk__order_search(struct ilk__edge *edge, const struct 
         .edge = edge, .target = order->from, .begin = order->to, .held = order->held, .asked = order->asked};
     struct circle circle = {.edges = {edge}};
     if (find_any(&search, &circle)) {
-        describe(&circle, order->sighting, inversion);
+        describe_circle(&circle, order->sighting, inversion);
         return ILK__SEARCH_FOUND;
     }
     return search.is_ended ? ILK__SEARCH_ENDED : ILK__SEARCH_SILENT;

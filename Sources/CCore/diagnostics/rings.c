@@ -21,7 +21,7 @@ struct ilk__watched_ring {
 /* With the tables locked. */
 static LIST_HEAD(, ilk__watched_ring) watched_rings, free_rings;
 
-static struct ilk__watched_ring *take_free(void) {
+static struct ilk__watched_ring *take_free_ring(void) {
     struct ilk__watched_ring *ring = LIST_FIRST(&free_rings);
     if (ring != NULL) {
         LIST_REMOVE(ring, link);
@@ -32,7 +32,7 @@ static struct ilk__watched_ring *take_free(void) {
 /* With the tables locked. False: no memory. */
 static bool give_samples(struct ilk__object *object, size_t capacity, ilk__ring_depth *depth,
                          struct ilk__watched_ring **spare) {
-    struct ilk__watched_ring *ring = take_free();
+    struct ilk__watched_ring *ring = take_free_ring();
     if (ring == NULL) {
         ring = *spare;
         *spare = NULL;

@@ -18,13 +18,13 @@ static bool key_exists;
 static ILK_ATOMIC(hook_function *) hook;
 
 /* pthread has reset the key's value: a hook may register anew. */
-static void run(void *context) {
+static void run_at_exit(void *context) {
     /* TE1 relaxed: this thread wrote it by registering; others write the same value. */
     ilk_atomic_load(&hook, memory_order_relaxed)(context);
 }
 
 __attribute__((constructor(101))) static void make_key(void) {
-    key_exists = pthread_key_create(&key, run) == 0;
+    key_exists = pthread_key_create(&key, run_at_exit) == 0;
 }
 
 bool ilk__at_thread_exit(void (*function)(void *context), void *context) {

@@ -53,7 +53,7 @@ ilk_job *ilk__pool_dig(struct pool_worker *worker, const void *group, const ilk_
     return found;
 }
 
-static ilk_job *find(struct pool_worker *worker, const struct pool_wait *wait) {
+static ilk_job *find_awaited(struct pool_worker *worker, const struct pool_wait *wait) {
     if (worker->depth >= ILK_POOL_HELP_DEPTH) {
         return NULL;
     }
@@ -94,7 +94,7 @@ static ilk_job *search(struct pool_worker *worker, const struct pool_wait *wait)
 static ilk_job *sleep_awaiting(struct pool_worker *worker, struct pool_wait *wait, ilk_status *status) {
     ilk__pool_leave_place(worker, wait);
     wait->will_sleep(wait->object);
-    ilk_job *job = find(worker, wait); /* a part that has come meanwhile is worth no thread */
+    ilk_job *job = find_awaited(worker, wait); /* a part that has come meanwhile is worth no thread */
     if (job == NULL) {
         ilk__pool_offer_place(worker->pool);
     }
@@ -155,7 +155,7 @@ ilk_status ilk__pool_await(struct pool_worker *worker, struct pool_wait *wait) {
         if (wait->deadline_ns != ILK_FOREVER && ilk__clock_now_ns() >= wait->deadline_ns) {
             return ILK_TIMEDOUT;
         }
-        ilk_job *job = find(worker, wait);
+        ilk_job *job = find_awaited(worker, wait);
         if (job == NULL && probe < probes) {
             ilk__spin_pause(ILK__SPIN_POOL, probe++);
             continue;

@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 /* "group 0x7ffd5a2c "orders"". */
-static void describe(char label[ILK_NAME_SIZE], const char *what, const void *object) {
+static void describe_wait(char label[ILK_NAME_SIZE], const char *what, const void *object) {
     char name[ILK_NAME_SIZE];
     if (ilk_get_name(object, name, sizeof name)) {
         snprintf(label, ILK_NAME_SIZE, "%.14s %p \"%.27s\"", what, object, name);
@@ -28,7 +28,7 @@ ILK_COLD void ilk__pool_watch_wait(struct ilk__idle_watch *watch, const char *wh
     if (what == NULL) {
         describe_pool(label, "the end", object);
     } else {
-        describe(label, what, object);
+        describe_wait(label, what, object);
     }
     ilk__watch_idle_begin(watch, object, ILK_OBJECT_WORK, label, deadline_ns, site);
 }
@@ -73,10 +73,10 @@ static void resume_wait(const uint64_t words[WAITING_WORDS]) {
 static bool begin_work_on(const ilk_job *job) {
     char label[ILK_NAME_SIZE];
     if (ilk_atomic_load(&job->state, memory_order_relaxed) != JOB_PLAIN) { /* PL10 */
-        describe(label, "forked job", job);
+        describe_wait(label, "forked job", job);
         ilk__facade_work_begin(job, label);
     } else if (job->group != NULL) {
-        describe(label, "a job of group", job->group);
+        describe_wait(label, "a job of group", job->group);
         ilk__facade_work_begin(job->group, label);
     } else {
         return false;

@@ -149,7 +149,7 @@ void ilk__pool_end_child(const ilk_pool *pool) {
     }
 }
 
-static void run(struct pool_worker *worker, ilk_job *job) {
+static void run_job(struct pool_worker *worker, ilk_job *job) {
     ilk_pool *pool = worker->pool;
     const uint32_t blocked = worker->blocked;
     worker->depth++;
@@ -179,9 +179,9 @@ static void run(struct pool_worker *worker, ilk_job *job) {
 
 void ilk__pool_run(struct pool_worker *worker, ilk_job *job) {
     if (ilk__pool_is_watched()) {
-        ilk__pool_run_watched(worker, job, run);
+        ilk__pool_run_watched(worker, job, run_job);
     } else {
-        run(worker, job);
+        run_job(worker, job);
     }
 }
 

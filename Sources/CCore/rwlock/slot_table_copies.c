@@ -41,20 +41,20 @@ extern table_role *const ilk__role_here __attribute__((visibility("hidden")));
 
 /* ---- Finding copies ---- */
 
-struct search {
+struct copies {
     const char *in_charge; /* the object of another table in charge, or about to be */
     const char *self;      /* this copy's object */
 };
 
-static void see_copy(struct search *search, const char *object, table_role *const *role_there) {
+static void see_copy(struct copies *copies, const char *object, table_role *const *role_there) {
     if (role_there == &ilk__role_here) {
-        search->self = object;
+        copies->self = object;
     } else if (*role_there != ilk__role_here) {
         /* TC2 seq_cst, pairs with TC1.
          * Forbids: both candidates, each sees the other undecided. */
         uint32_t role = ilk_atomic_load(*role_there, memory_order_seq_cst);
         if (role == ILK__TABLE_CANDIDATE || role == ILK__TABLE_IN_CHARGE) {
-            search->in_charge = object;
+            copies->in_charge = object;
         }
     }
 }
@@ -63,7 +63,7 @@ static size_t padded(size_t size, size_t alignment) {
     return (size + alignment - 1) & ~(alignment - 1);
 }
 
-static void see_notes(struct search *search, const char *object, const char *notes, size_t size,
+static void see_notes(struct copies *copies, const char *object, const char *notes, size_t size,
                       size_t alignment) {
     static const char name[] = "Interlock";
     size_t offset = 0;
@@ -80,7 +80,7 @@ static void see_notes(struct search *search, const char *object, const char *not
             memcmp(notes + offset + sizeof header, name, sizeof name) == 0) {
             int64_t distance;
             memcpy(&distance, notes + content, sizeof distance);
-            see_copy(search, object,
+            see_copy(copies, object,
                      (table_role *const *)((uintptr_t)(notes + content) + (uintptr_t)distance));
         }
         if (next >= size) {
@@ -102,10 +102,10 @@ static int see_object(struct dl_phdr_info *object, size_t size, void *context) {
     return 0;
 }
 
-static struct search find_copies(void) {
-    struct search search = {NULL, NULL};
-    (void)dl_iterate_phdr(see_object, &search);
-    return search;
+static struct copies find_copies(void) {
+    struct copies copies = {NULL, NULL};
+    (void)dl_iterate_phdr(see_object, &copies);
+    return copies;
 }
 
 /* ---- As the copy is loaded ---- */
@@ -118,10 +118,10 @@ __attribute__((constructor)) static void choose_table(void) {
     /* TC1 seq_cst, pairs with TC2. */
     bool decides = ilk_atomic_compare_exchange(ilk__role_here, &undecided, ILK__TABLE_CANDIDATE,
                                                memory_order_seq_cst, memory_order_relaxed);
-    const struct search search = find_copies();
+    const struct copies copies = find_copies();
     if (decides) {
         /* TC3 relaxed: read by threads that want a block; carries nothing. */
-        ilk_atomic_store(ilk__role_here, search.in_charge == NULL ? ILK__TABLE_IN_CHARGE : ILK__TABLE_IDLE,
+        ilk_atomic_store(ilk__role_here, copies.in_charge == NULL ? ILK__TABLE_IN_CHARGE : ILK__TABLE_IDLE,
                          memory_order_relaxed);
     }
 }
@@ -138,12 +138,12 @@ static const char *file_of(const char *object) {
 
 ILK_TRUSTED_NONBLOCKING_BEGIN
 void ilk__table_report_another(const ilk_rwlock *lock) ILK_NONBLOCKING {
-    const struct search search = find_copies();
+    const struct copies copies = find_copies();
     ilk__misuse("ilk_rwlock", lock,
                 "two copies of Interlock that do not share their reader slots use this lock; link both as "
                 "pkg-config --libs interlock-static says, or both to libinterlock.so; the copies are in %s "
                 "and in %s",
-                file_of(search.in_charge), file_of(search.self));
+                file_of(copies.in_charge), file_of(copies.self));
 }
 ILK_TRUSTED_NONBLOCKING_END
 

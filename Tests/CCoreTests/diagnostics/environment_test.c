@@ -336,7 +336,9 @@ static void a_program_with_more_rights_than_its_user_takes_nothing_from_the_envi
     const char *const raised[] = {path_of("user"), path_of("group")}; /* set-user-ID, set-group-ID */
     make_copy(raised[0], 04755);
     make_copy(raised[1], 02755);
-    for (unsigned index = 0; index < 2; index++) {
+    /* LeakSanitizer looks at its own process, which the system refuses to a set-group-ID program. */
+    const unsigned count = has_address_sanitizer() ? 1 : 2;
+    for (unsigned index = 0; index < count; index++) {
         program.path = raised[index];
         const int status = run_program(&program);
         check(WIFEXITED(status) && WEXITSTATUS(status) == 0);

@@ -389,7 +389,6 @@ static void two_opposite_orders(void **state) {
 
 static void note_at_length(void *text) {
     ilk__note("ilk_call", NULL, "%s", (const char *)text);
-    _exit(7);
 }
 
 /* 511 characters, and the end of the string. */
@@ -398,7 +397,7 @@ static void a_long_sentence_is_cut_and_its_line_ended(void **state) {
     static char text[1024], output[2048];
     memset(text, 'x', sizeof text - 1);
     const int status = child_run(note_at_length, text, output, sizeof output);
-    check(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+    check(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     check_equal(strlen(output), 511);
     check_equal(output[510], '\n');
     check_equal(output[509], 'x');

@@ -73,6 +73,16 @@ size_t tests_chosen(const struct CMUnitTest *tests, size_t count) {
 #define SLOWED_DOWN 0
 #endif
 
+bool has_address_sanitizer(void) {
+#if defined(__SANITIZE_ADDRESS__)
+    return true;
+#elif defined(__has_feature)
+    return __has_feature(address_sanitizer);
+#else
+    return false;
+#endif
+}
+
 int stress_rounds(int count) {
     const char *wanted = getenv("INTERLOCK_STRESS");
     const int less = SLOWED_DOWN ? 10 : wanted != NULL && strcmp(wanted, "less") == 0 ? 4 : 1;

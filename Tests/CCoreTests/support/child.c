@@ -22,12 +22,20 @@
 #if defined(__SANITIZE_THREAD__) || defined(WATCHED)
 void AnnotateIgnoreReadsBegin(const char *file, int line);
 void AnnotateIgnoreWritesBegin(const char *file, int line);
+void AnnotateIgnoreReadsEnd(const char *file, int line);
+void AnnotateIgnoreWritesEnd(const char *file, int line);
 static void stop_watching(void) {
     AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
     AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
 }
+/* Before a usual end: ThreadSanitizer takes one without this for a mistake. */
+static void watch_again(void) {
+    AnnotateIgnoreWritesEnd(__FILE__, __LINE__);
+    AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
+}
 #else
 static void stop_watching(void) {}
+static void watch_again(void) {}
 #endif
 
 static void read_all(int file, char *text, size_t size) {
@@ -64,6 +72,7 @@ int child_run(void (*body)(void *context), void *context, char *output, size_t s
         alarm(30); /* a hang ends as SIGALRM */
         stop_watching();
         body(context);
+        watch_again();
         _exit(0);
     }
     close(ends[1]);

@@ -114,7 +114,10 @@ int child_run(void (*body)(void *context), void *context, char *output, size_t s
  * starts with "interlock: CALL(" and contains `text`. */
 void expect_misuse(void (*misuse)(void *context), void *context, const char *call, const char *text);
 
-/* ---- Sizes of stress ---- */
+/* ---- Sanitizers and sizes of stress ---- */
+
+/* Whether AddressSanitizer is at work: it has an allocator, and looks for leaks at the end. */
+bool has_address_sanitizer(void);
 
 /* `count` scaled to the build (sanitizers are ten times slower); a quarter with INTERLOCK_STRESS=less. */
 int stress_rounds(int count);
