@@ -13,6 +13,8 @@ extern int *__error(void);
 #define EBADF 9
 #define EAGAIN 35
 #define ENOMEM 12
+#define EACCES 13
+#define EBUSY 16
 #define ENOTSUP 45
 #define ETIMEDOUT 60
 

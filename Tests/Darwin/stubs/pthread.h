@@ -80,6 +80,7 @@ int pthread_join(pthread_t thread, void **result);
 int pthread_key_create(pthread_key_t *key, void (*destructor)(void *));
 mach_port_t pthread_mach_thread_np(pthread_t thread);
 int pthread_mutex_lock(pthread_mutex_t *mutex);
+int pthread_mutex_trylock(pthread_mutex_t *mutex);
 int pthread_mutex_unlock(pthread_mutex_t *mutex);
 int pthread_once(pthread_once_t *once, void (*function)(void));
 pthread_t pthread_self(void);
