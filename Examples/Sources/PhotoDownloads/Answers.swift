@@ -10,7 +10,7 @@ import Interlock
 import FoundationNetworking
 #endif
 
-/// The delegate of a session: it collects each body, and gives it to the request's `completion`, once.
+/// The delegate of a `URLSession`: it collects each body, and gives it to the request's `completion`, once.
 final class Answers: NSObject, URLSessionDataDelegate {
     typealias Completion = @Sendable (Result<[UInt8], any Error>) -> Void
 
@@ -34,7 +34,7 @@ final class Answers: NSObject, URLSessionDataDelegate {
     /// By the tasks' numbers.
     private let answers = ReadWriteLock<[Int: Answer]>([:])
 
-    /// Sends a request. `completion` is called on a thread of the session.
+    /// Sends a request. `completion` is called on a thread of the `URLSession`.
     func start(_ task: URLSessionDataTask, limit: Int, completion: @escaping Completion) {
         answers.withWriteLock { $0[task.taskIdentifier] = Answer(limit, completion) }
         task.resume()

@@ -104,18 +104,23 @@ static void wait_once(void *unused) {
     take_it();
 }
 
+/* Another thread waits for the mutex, which this one has, and is watched. */
+static void begin_to_wait(struct thread *waiter) {
+    ilk_diagnose(ILK_DIAGNOSE_HANG);
+    ilk_mutex_init(&waited_for, false);
+    ilk_mutex_lock(&waited_for);
+    thread_start(waiter, wait_once, NULL);
+    thread_await_sleep(waiter);
+}
+
 /* The whole process stands still: the watchdog finds itself late by as much as its threads seem to have waited. Then the
  * wait goes on, and its own time is beyond the limit. */
 static void what_a_process_is_stopped_for_is_no_wait(void **state) {
     (void)state;
     static const uint64_t limit_ns = MILLISECONDS(3600000);
     ilk_set_report_handler(note_report, NULL);
-    ilk_diagnose(ILK_DIAGNOSE_HANG);
-    ilk_mutex_init(&waited_for, false);
-    ilk_mutex_lock(&waited_for);
     struct thread waiter;
-    thread_start(&waiter, wait_once, NULL);
-    thread_await_sleep(&waiter);
+    begin_to_wait(&waiter);
     have_a_round(limit_ns);
     ilk_atomic_store(&ahead_ns, 2 * limit_ns, memory_order_relaxed);
     for (int round = 0; round < 10; round++) { /* a report would be over by then */
@@ -150,12 +155,8 @@ static void report_slowly(const ilk_report *report, void *context) {
 static void what_a_report_takes_is_waited_for(void **state) {
     (void)state;
     ilk_set_report_handler(report_slowly, NULL);
-    ilk_diagnose(ILK_DIAGNOSE_HANG);
-    ilk_mutex_init(&waited_for, false);
-    ilk_mutex_lock(&waited_for);
     struct thread waiter;
-    thread_start(&waiter, wait_once, NULL);
-    thread_await_sleep(&waiter);
+    begin_to_wait(&waiter);
     check_equal(ilk_set_hang_limit(MILLISECONDS(1)), ILK_OK);
     stage_await(&slow_reports, 1);
     for (int round = 0; round < 10; round++) { /* a report would be over by then */
@@ -229,12 +230,8 @@ static void a_wait_beyond_the_limit_is_reported_once(void **state) {
     (void)state;
     static ILK_ATOMIC(unsigned) count;
     ilk_set_report_handler(count_report, (void *)&count);
-    ilk_diagnose(ILK_DIAGNOSE_HANG);
-    ilk_mutex_init(&waited_for, false);
-    ilk_mutex_lock(&waited_for);
     struct thread waiter;
-    thread_start(&waiter, wait_once, NULL);
-    thread_await_sleep(&waiter);
+    begin_to_wait(&waiter);
     while (ilk_atomic_load(&count, memory_order_relaxed) == 0) {
         have_a_round(1);
     }
@@ -280,12 +277,8 @@ void *__wrap_ilk__pages_allocate(size_t size) {
 
 static void a_round_copies_no_objects_while_nothing_is_beyond_the_limit(void **state) {
     (void)state;
-    ilk_diagnose(ILK_DIAGNOSE_HANG);
-    ilk_mutex_init(&waited_for, false);
-    ilk_mutex_lock(&waited_for);
     struct thread waiter;
-    thread_start(&waiter, wait_once, NULL);
-    thread_await_sleep(&waiter);
+    begin_to_wait(&waiter);
     const uint32_t before = ilk_atomic_load(&pages_taken, memory_order_relaxed);
     have_a_round(MILLISECONDS(3600000));
     have_a_round(MILLISECONDS(3600000));
@@ -397,12 +390,8 @@ bool __wrap_ilk__thread_start(ilk__thread *thread, const struct ilk__thread_opti
 static void a_limit_that_has_failed_is_none(void **state) {
     (void)state;
     ilk_set_report_handler(note_report, NULL);
-    ilk_diagnose(ILK_DIAGNOSE_HANG);
-    ilk_mutex_init(&waited_for, false);
-    ilk_mutex_lock(&waited_for);
     struct thread waiter;
-    thread_start(&waiter, wait_once, NULL);
-    thread_await_sleep(&waiter);
+    begin_to_wait(&waiter);
     ilk_atomic_store(&ahead_ns, MILLISECONDS(1000), memory_order_relaxed);
     refuses_threads = true;
     check_equal(ilk_set_hang_limit(MILLISECONDS(1)), ILK_NOMEM);

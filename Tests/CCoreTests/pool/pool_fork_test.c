@@ -4,6 +4,7 @@
  * threads; a job that forks ends its child, at the latest where it returns there.
  */
 #include "support/fork.h"
+#include "support/pool.h"
 #include <interlock/interlock.h>
 #include <interlock/pool.h>
 #include <sched.h>
@@ -17,26 +18,7 @@
 enum { BY_THE_TEST = 7, BY_EXIT = 5, BY_A_JOB = 99 };
 
 static ilk_pool *make(uint32_t threads) {
-    ilk_pool *pool = NULL;
-    const ilk_pool_options options = {.threads = threads};
-    check_equal(ilk_pool_create(&pool, &options), ILK_OK);
-    return pool;
-}
-
-static void end(ilk_pool *pool) {
-    ilk_pool_close(pool);
-    check_equal(ilk_pool_wait_until(pool, ILK_FOREVER), ILK_OK);
-    ilk_pool_destroy(pool);
-}
-
-static void await(ilk_group *group) {
-    check_equal(ilk_group_wait_until(group, ILK_FOREVER), ILK_OK);
-}
-
-static void submit(ilk_pool *pool, ilk_job *job, void (*function)(void *), void *context, ilk_group *group) {
-    ilk_job_init(job, function, context);
-    ilk_job_set_group(job, group);
-    check(ilk_pool_submit(pool, job));
+    return pool_make((ilk_pool_options){.threads = threads});
 }
 
 /* ---- Jobs ---- */
@@ -54,7 +36,7 @@ static void hold(void *context) {
 
 static void hold_worker(struct held *held, ilk_pool *pool) {
     *held = (struct held){.stage = STAGE_INIT};
-    submit(pool, &held->job, hold, held, NULL);
+    pool_submit(pool, &held->job, hold, held, NULL);
     stage_await(&held->stage, 1);
 }
 
@@ -92,7 +74,7 @@ static void a_child_of_fork_has_a_closed_pool(void **state) {
     hold_worker(&other, pool);
     ILK_ATOMIC(int) ran = 0;
     ilk_job waiting;
-    submit(pool, &waiting, run_in_parent, (void *)&ran, NULL);
+    pool_submit(pool, &waiting, run_in_parent, (void *)&ran, NULL);
     ilk_timer timer;
     ilk_timer_init(&timer, run_in_parent, (void *)&ran);
     check_equal(ilk_pool_submit_at(pool, &timer, ILK_FOREVER), ILK_OK);
@@ -111,16 +93,16 @@ static void a_child_of_fork_has_a_closed_pool(void **state) {
         check_equal(ilk_pool_get_info(pool).timers, 0);
         ilk_pool_destroy(pool);
         ilk_pool *fresh = make(2); /* a pool of its own */
-        submit(fresh, &job, nothing, NULL, &group);
-        await(&group);
-        end(fresh);
+        pool_submit(fresh, &job, nothing, NULL, &group);
+        group_await(&group);
+        pool_end(fresh);
         _exit(BY_THE_TEST);
     }
     expect_exit(child, BY_THE_TEST);
     check(ilk_pool_cancel(pool, &timer));
     stage_reach(&held.stage, 2);
     stage_reach(&other.stage, 2);
-    end(pool);
+    pool_end(pool);
     check_equal(number_of(&ran), 1);
 }
 
@@ -132,7 +114,7 @@ static void a_group_that_has_jobs_has_no_end_in_a_child(void **state) {
     hold_worker(&held, pool);
     ilk_group group = {0};
     ilk_job waiting, follower;
-    submit(pool, &waiting, nothing, NULL, &group);
+    pool_submit(pool, &waiting, nothing, NULL, &group);
     const pid_t child = fork();
     if (is_child(child)) {
         check_equal(ilk_group_wait_until(&group, ilk_deadline_in_ns(MILLISECONDS(1))), ILK_TIMEDOUT);
@@ -142,8 +124,8 @@ static void a_group_that_has_jobs_has_no_end_in_a_child(void **state) {
     }
     expect_exit(child, BY_THE_TEST);
     stage_reach(&held.stage, 2);
-    await(&group);
-    end(pool);
+    group_await(&group);
+    pool_end(pool);
 }
 
 static unsigned threads_of_process(void) {
@@ -167,7 +149,7 @@ static void a_timer_starts_no_thread_in_a_child(void **state) {
         _exit(BY_THE_TEST);
     }
     expect_exit(child, BY_THE_TEST);
-    end(pool);
+    pool_end(pool);
 }
 
 struct making {
@@ -178,7 +160,7 @@ struct making {
 static void make_and_end(void *context) {
     struct making *making = context;
     while (!ilk_atomic_load(&making->ends, memory_order_relaxed)) {
-        end(make(1));
+        pool_end(make(1));
         ilk_atomic_fetch_add(&making->made, 1, memory_order_relaxed);
     }
 }
@@ -198,14 +180,14 @@ static void a_process_may_fork_beside_a_thread_that_makes_pools(void **state) {
         const pid_t child = fork();
         if (is_child(child)) {
             ilk_pool_destroy(pool);
-            end(make(1));
+            pool_end(make(1));
             _exit(BY_THE_TEST);
         }
         expect_exit(child, BY_THE_TEST);
     }
     ilk_atomic_store(&making.ends, true, memory_order_relaxed);
     thread_join(&maker);
-    end(pool);
+    pool_end(pool);
 }
 
 /* ---- A job that forks ---- */
@@ -239,7 +221,7 @@ struct forking {
 static void fork_in_a_job(void *context) {
     struct forking *forking = context;
     /* In this worker's deque. */
-    submit(forking->pool, &forking->own, run_in_parent, (void *)&forking->ran, NULL);
+    pool_submit(forking->pool, &forking->own, run_in_parent, (void *)&forking->ran, NULL);
     forking->child = fork_and_return();
 }
 
@@ -259,9 +241,9 @@ static void a_job_that_forks_may_end_its_child(void **state) {
     (void)state;
     begin();
     struct forking forking = {.pool = make(1)};
-    submit(forking.pool, &forking.job, fork_in_a_job_and_exit, &forking, &forking.group);
-    await(&forking.group);
-    end(forking.pool);
+    pool_submit(forking.pool, &forking.job, fork_in_a_job_and_exit, &forking, &forking.group);
+    group_await(&forking.group);
+    pool_end(forking.pool);
     expect_exit(forking.child, BY_THE_TEST);
     check_equal(number_of(&forking.ran), 1);
 }
@@ -273,13 +255,13 @@ static void a_child_ends_where_its_job_returns(void **state) {
     struct forking forking = {.pool = make(1)};
     struct held held;
     hold_worker(&held, forking.pool);
-    submit(forking.pool, &forking.job, fork_in_a_job, &forking, &forking.group);
+    pool_submit(forking.pool, &forking.job, fork_in_a_job, &forking, &forking.group);
     ilk_job follower;
     ilk_job_init(&follower, run_in_parent, (void *)&forking.ran);
     check(ilk_group_follow(&forking.group, forking.pool, &follower));
     stage_reach(&held.stage, 2);
-    await(&forking.group);
-    end(forking.pool);
+    group_await(&forking.group);
+    pool_end(forking.pool);
     expect_exit(forking.child, BY_EXIT);
     check_equal(number_of(&forking.ran), 2);
 }
@@ -290,10 +272,10 @@ static void a_child_ends_whatever_other_workers_did(void **state) {
     struct forking forking = {.pool = make(2)};
     struct held held;
     hold_worker(&held, forking.pool);
-    submit(forking.pool, &forking.job, fork_in_a_job, &forking, &forking.group);
-    await(&forking.group);
+    pool_submit(forking.pool, &forking.job, fork_in_a_job, &forking, &forking.group);
+    group_await(&forking.group);
     stage_reach(&held.stage, 2);
-    end(forking.pool);
+    pool_end(forking.pool);
     expect_exit(forking.child, BY_EXIT);
     check_equal(number_of(&forking.ran), 1);
 }
@@ -302,18 +284,18 @@ static void wait_for_one_that_forks(void *context) {
     struct forking *forking = context;
     ilk_group group = {0};
     ilk_job on_top, beneath; /* which the child never has */
-    submit(forking->pool, &beneath, nothing, NULL, &group);
-    submit(forking->pool, &on_top, fork_in_a_job, forking, &group);
-    await(&group);
+    pool_submit(forking->pool, &beneath, nothing, NULL, &group);
+    pool_submit(forking->pool, &on_top, fork_in_a_job, forking, &group);
+    group_await(&group);
 }
 
 static void a_child_ends_where_a_job_on_top_of_another_returns(void **state) {
     (void)state;
     begin();
     struct forking forking = {.pool = make(1)};
-    submit(forking.pool, &forking.job, wait_for_one_that_forks, &forking, &forking.group);
-    await(&forking.group);
-    end(forking.pool);
+    pool_submit(forking.pool, &forking.job, wait_for_one_that_forks, &forking, &forking.group);
+    group_await(&forking.group);
+    pool_end(forking.pool);
     expect_exit(forking.child, BY_EXIT);
     check_equal(number_of(&forking.ran), 1);
 }
@@ -340,9 +322,9 @@ static void a_child_ends_where_its_loop_waits_for_other_workers(void **state) {
     (void)state;
     begin();
     struct forking forking = {.pool = make(2), .stage = STAGE_INIT};
-    submit(forking.pool, &forking.job, loop, &forking, &forking.group);
-    await(&forking.group);
-    end(forking.pool);
+    pool_submit(forking.pool, &forking.job, loop, &forking, &forking.group);
+    group_await(&forking.group);
+    pool_end(forking.pool);
     expect_exit(forking.child, BY_EXIT);
 }
 
@@ -367,13 +349,13 @@ static void a_child_ends_of_a_job_whose_pool_is_being_destroyed(void **state) {
     struct forking forking = {.pool = make(2), .stage = STAGE_INIT};
     struct held held;
     hold_worker(&held, forking.pool);
-    submit(forking.pool, &forking.job, fork_beside_destroy, &forking, &forking.group);
+    pool_submit(forking.pool, &forking.job, fork_beside_destroy, &forking, &forking.group);
     stage_await(&forking.stage, 1);
     struct thread thread;
     thread_start(&thread, destroy, forking.pool);
     thread_await_sleep(&thread); /* for the jobs */
     stage_reach(&forking.stage, 2);
-    await(&forking.group);
+    group_await(&forking.group);
     stage_reach(&held.stage, 2);
     thread_join(&thread);
     expect_exit(forking.child, BY_EXIT);
