@@ -676,6 +676,45 @@ static void a_wait_for_another_pool_lets_a_thread_take_over(void **state) {
     }
 }
 
+/* ---- A lock that is held over a wait ---- */
+
+struct locked_wait {
+    ilk_pool *pool;
+    ilk_mutex mutex;
+    ilk_group awaited, all;
+    ilk_job low, high, holder;
+};
+
+static void want_the_lock(void *context) {
+    struct locked_wait *self = context;
+    ilk_pool_will_block();
+    ilk_mutex_lock(&self->mutex);
+    ilk_pool_did_block();
+    ilk_mutex_unlock(&self->mutex);
+}
+
+static void wait_under_the_lock(void *context) {
+    struct locked_wait *self = context;
+    ilk_mutex_lock(&self->mutex);
+    pool_submit_as(self->pool, &self->low, nothing, NULL, &self->awaited, ILK_PRIORITY_LOW);
+    pool_submit_as(self->pool, &self->high, want_the_lock, self, &self->all, ILK_PRIORITY_HIGH);
+    group_await(&self->awaited);
+    ilk_mutex_unlock(&self->mutex);
+}
+
+/* The thread that takes over begins the HIGH job first, which wants the lock. */
+static void a_lock_may_be_held_over_a_wait_where_jobs_that_want_it_call_will_block(void **state) {
+    (void)state;
+    for (int round = 0; round < stress_rounds(100); round++) {
+        ilk_pool *pool = make(1, 0);
+        struct locked_wait self = {.pool = pool};
+        ilk_mutex_init(&self.mutex, false);
+        pool_submit_as(pool, &self.holder, wait_under_the_lock, &self, &self.all, ILK_PRIORITY_NORMAL);
+        group_await(&self.all);
+        pool_end(pool);
+    }
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(waits_without_a_circle_end),
     cmocka_unit_test(a_job_that_waits_has_no_others_on_top),
@@ -688,6 +727,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(every_job_that_sleeps_where_all_are_blocked_is_woken),
     cmocka_unit_test(a_job_that_waits_begins_no_other_after_its_limit),
     cmocka_unit_test(between_will_and_did_block_a_wait_runs_nothing),
+    cmocka_unit_test(a_lock_may_be_held_over_a_wait_where_jobs_that_want_it_call_will_block),
     cmocka_unit_test(a_job_may_follow_a_group_whose_pool_is_gone),
     cmocka_unit_test(idle_is_when_jobs_timers_and_followers_have_ended),
     cmocka_unit_test(a_pool_with_a_timer_is_idle_when_that_is_cancelled),
