@@ -110,9 +110,10 @@ extension MPMCRing: AsyncSequence {
         AsyncIterator(ring: self)
     }
 
-    /// Takes elements out.
+    /// Takes elements out. After `nil` or an error it gives `nil` for ever; a new iterator asks the ring anew.
     public struct AsyncIterator: AsyncIteratorProtocol {
         @usableFromInline let ring: MPMCRing
+        @usableFromInline var hasEnded = false
 
         @usableFromInline
         init(ring: MPMCRing) {
@@ -123,16 +124,24 @@ extension MPMCRing: AsyncSequence {
         ///
         /// - Throws: The ring's ``closingError``, once it is drained.
         @inlinable
-        public func next() async throws -> Element? {
+        public mutating func next() async throws -> Element? {
+            if hasEnded { return nil }
             if let element = ring.tryPopSpinning() { return element }
-            return try ring.waiters.nextOrEnd(await ring.waiters.pop(until: nil))
+            hasEnded = true
+            let element = try ring.waiters.nextOrEnd(await ring.waiters.pop(until: nil))
+            hasEnded = element == nil
+            return element
         }
 
         /// As ``next()``, in the isolation of the caller.
         @inlinable
-        public func next(isolation actor: isolated (any Actor)?) async throws -> Element? {
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Element? {
+            if hasEnded { return nil }
             if let element = ring.tryPopSpinning() { return element }
-            return try ring.waiters.nextOrEnd(await ring.waiters.pop(until: nil))
+            hasEnded = true
+            let element = try ring.waiters.nextOrEnd(await ring.waiters.pop(until: nil))
+            hasEnded = element == nil
+            return element
         }
     }
 }

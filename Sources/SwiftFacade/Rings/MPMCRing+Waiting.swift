@@ -11,7 +11,11 @@ extension MPMCRing where Element: ~Copyable {
     /// - Returns: `.pushed`, or the element with `.closed`.
     /// - Complexity: O(1) where there is room. Calls `ilk_mpmc_try_push`, then `ilk_mpmc_push_until`.
     @inlinable
-    @available(*, noasync, message: "it would block a thread of the cooperative pool; use `await push`")
+    @available(
+        *,
+        noasync,
+        message: "it would block a thread of the cooperative pool; use `await push` in a function"
+    )
     public func push(_ element: consuming sending Element) -> sending PushResult<Element> {
         port.push(element, until: forever, answer: PushResult.init)
     }
@@ -20,7 +24,11 @@ extension MPMCRing where Element: ~Copyable {
     ///
     /// - Returns: `.pushed`, or the element with `.timedOut` or `.closed`.
     @inlinable
-    @available(*, noasync, message: "it would block a thread of the cooperative pool; use `await push`")
+    @available(
+        *,
+        noasync,
+        message: "it would block a thread of the cooperative pool; use `await push` in a function"
+    )
     public func push(
         _ element: consuming sending Element,
         until deadline: ContinuousClock.Instant
@@ -30,7 +38,11 @@ extension MPMCRing where Element: ~Copyable {
 
     /// As `push(_:until:)`, for `timeout` at most.
     @inlinable
-    @available(*, noasync, message: "it would block a thread of the cooperative pool; use `await push`")
+    @available(
+        *,
+        noasync,
+        message: "it would block a thread of the cooperative pool; use `await push` in a function"
+    )
     public func push(
         _ element: consuming sending Element,
         timeout: Duration
@@ -44,7 +56,11 @@ extension MPMCRing where Element: ~Copyable {
     /// - Throws: ``closingError``, once the ring is drained.
     /// - Complexity: O(1) where there is an element. Calls `ilk_mpmc_try_pop`, then `ilk_mpmc_pop_until`.
     @inlinable
-    @available(*, noasync, message: "it would block a thread of the cooperative pool; use `try await pop`")
+    @available(
+        *,
+        noasync,
+        message: "it would block a thread of the cooperative pool; use `try await pop` in a function"
+    )
     public func pop() throws -> sending Element? {
         let popped = port.pop(Element.self, until: forever)
         return try waiters.elementOrEnd(popped)
@@ -54,7 +70,11 @@ extension MPMCRing where Element: ~Copyable {
     ///
     /// - Returns: `.popped`, `.timedOut` or `.closed`.
     @inlinable
-    @available(*, noasync, message: "it would block a thread of the cooperative pool; use `try await pop`")
+    @available(
+        *,
+        noasync,
+        message: "it would block a thread of the cooperative pool; use `try await pop` in a function"
+    )
     public func pop(until deadline: ContinuousClock.Instant) throws -> sending PopResult<Element> {
         let popped = port.pop(Element.self, until: Interlock.deadline(at: deadline))
         return try waiters.resultOrEnd(popped)
@@ -62,7 +82,11 @@ extension MPMCRing where Element: ~Copyable {
 
     /// As `pop(until:)`, for `timeout` at most.
     @inlinable
-    @available(*, noasync, message: "it would block a thread of the cooperative pool; use `try await pop`")
+    @available(
+        *,
+        noasync,
+        message: "it would block a thread of the cooperative pool; use `try await pop` in a function"
+    )
     public func pop(timeout: Duration) throws -> sending PopResult<Element> {
         let popped = port.pop(Element.self, until: Interlock.deadline(in: timeout))
         return try waiters.resultOrEnd(popped)

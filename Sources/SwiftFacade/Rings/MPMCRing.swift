@@ -24,7 +24,8 @@ import CInterlock
 /// Closing: later pushes fail. Pops drain the ring, then answer closed or throw ``closingError``. Every waiter wakes.
 /// No element pushed with success is lost.
 ///
-/// In `async` code `pop()` and `push(_:)` suspend, tasks are served first come, first served among themselves, and
+/// In `async` code `pop()` and `push(_:)` suspend. Suspended tasks are served in the order in which they came; one that
+/// comes when there is an element takes it first, so no order is promised, and a task beside busy ones may wait long.
 /// `for try await` takes elements until the ring is closed and drained:
 ///
 /// ```swift

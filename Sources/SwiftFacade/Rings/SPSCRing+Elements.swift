@@ -51,10 +51,11 @@ extension SPSCRing where Element: Copyable {
             return iterator
         }
 
-        /// Takes elements out.
+        /// Takes elements out. After `nil` or an error it gives `nil` for ever.
         public final class AsyncIterator: AsyncIteratorProtocol {
             private var consumer: Consumer
             private var isWaiting = false
+            private var hasEnded = false
 
             fileprivate init(_ consumer: consuming Consumer) {
                 self.consumer = consumer
@@ -74,11 +75,15 @@ extension SPSCRing where Element: Copyable {
                         "another task waits for the next already"
                     )
                 }
+                if hasEnded { return nil }
                 if let element = consumer.tryPop() { return element }
                 isWaiting = true
                 defer { isWaiting = false }
                 let popped = await consumer.waiters.pop(Element.self, isolation: actor, until: nil)
-                return try consumer.waiters.nextOrEnd(popped)
+                hasEnded = true
+                let element = try consumer.waiters.nextOrEnd(popped)
+                hasEnded = element == nil
+                return element
             }
         }
     }

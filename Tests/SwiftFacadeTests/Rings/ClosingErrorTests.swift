@@ -91,6 +91,43 @@ import Testing
         await #expect(throws: CancellationError.self) { for try await _ in ring {} }
     }
 
+    /// An iterator that has ended stays so; a new one asks the ring.
+    @Test func afterItsEndAnIteratorGivesNothing() async throws {
+        let ring = try MPMCRing<Int>(capacity: 2)
+        let task = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            var iterator = ring.makeAsyncIterator()
+            let first = try await iterator.next()
+            #expect(ring.tryPush(7))
+            let second = try await iterator.next()
+            return (first, second)
+        }
+        let (first, second) = try await task.value
+        #expect(first == nil && second == nil)
+        ring.close(throwing: Broken())
+        var iterator = ring.makeAsyncIterator()
+        #expect(try await iterator.next() == 7)
+        await #expect(throws: Broken()) { try await iterator.next() }
+        #expect(try await iterator.next() == nil)
+        var other = ring.makeAsyncIterator()
+        await #expect(throws: Broken()) { try await other.next() }
+    }
+
+    @Test func afterItsEndTheIteratorOfASplitRingGivesNothing() async throws {
+        let ring = try SPSCRing<Int>(capacity: 2)
+        try await ring.split { (producer, consumer) async throws(any Error) -> Void in
+            producer.close(throwing: Broken())
+            let iterator = consumer.elements().makeAsyncIterator()
+            do {
+                _ = try await iterator.next()
+                Issue.record("ended without an error")
+            } catch {
+                #expect(error is Broken)
+            }
+            #expect(try await iterator.next() == nil)
+        }
+    }
+
     @Test func aRaceOfClosingAndPushingLosesNothing() async throws {
         for round in 0..<300 {
             let ring = try MPMCRing<Int>(capacity: 2)
