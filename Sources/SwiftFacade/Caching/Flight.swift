@@ -73,8 +73,7 @@ final class Flight<Value: Sendable>: AnyFlight, @unchecked Sendable {
 
     /// Blocks the thread until there is a result; false if `deadline` passed first.
     func block(until deadline: UInt64) -> Bool {
-        // The computation may need the worker that waits here.
-        WorkerPool.withBlockingCall { result.block(until: deadline) }
+        result.block(until: deadline)
     }
 
     /// The result, after a wait for it.

@@ -46,7 +46,7 @@ extension SingleFlightCache {
         *,
         noasync,
         message:
-            "it would block a thread of the cooperative pool; use `try await value(forKey:until:orCompute:)`"
+            "it would block a thread of the cooperative pool; use `try await value(forKey:until:orCompute:)` in a function"
     )
     public func value(
         forKey key: Key,
@@ -65,7 +65,7 @@ extension SingleFlightCache {
         *,
         noasync,
         message:
-            "it would block a thread of the cooperative pool; use `try await value(forKey:timeout:orCompute:)`"
+            "it would block a thread of the cooperative pool; use `try await value(forKey:timeout:orCompute:)` in a function"
     )
     public func value(
         forKey key: Key,

@@ -171,7 +171,8 @@ public final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>:
     @available(
         *,
         noasync,
-        message: "it would block a thread of the cooperative pool; use `try await value(forKey:orCompute:)`"
+        message:
+            "it would block a thread of the cooperative pool; use `try await value(forKey:orCompute:)` in a function"
     )
     public func value(forKey key: Key, orCompute compute: () throws -> Value) throws -> Value {
         if let value = keptValue(forKey: key) { return value }

@@ -69,7 +69,11 @@ public final class FIFOSemaphore: Sendable {
     // MARK: Blocking
 
     /// Takes one permit, waiting in the queue. Blocks the thread.
-    @available(*, noasync, message: "it would block a thread of the cooperative pool; use `try await wait()`")
+    @available(
+        *,
+        noasync,
+        message: "it would block a thread of the cooperative pool; use `try await wait()` in a function"
+    )
     public func wait() {
         if !ilk__semaphore_ask(permits.pointer) {
             _ = block(until: forever)
@@ -90,7 +94,7 @@ public final class FIFOSemaphore: Sendable {
     @available(
         *,
         noasync,
-        message: "it would block a thread of the cooperative pool; use `try await wait(until:)`"
+        message: "it would block a thread of the cooperative pool; use `try await wait(until:)` in a function"
     )
     public func wait(until deadline: ContinuousClock.Instant) -> Bool {
         tryWait() || block(until: Interlock.deadline(at: deadline))
@@ -100,7 +104,8 @@ public final class FIFOSemaphore: Sendable {
     @available(
         *,
         noasync,
-        message: "it would block a thread of the cooperative pool; use `try await wait(timeout:)`"
+        message:
+            "it would block a thread of the cooperative pool; use `try await wait(timeout:)` in a function"
     )
     public func wait(timeout: Duration) -> Bool {
         tryWait() || block(until: Interlock.deadline(in: timeout))
@@ -197,7 +202,7 @@ public final class FIFOSemaphore: Sendable {
     @available(
         *,
         noasync,
-        message: "it would block a thread of the cooperative pool; use `try await withPermit`"
+        message: "it would block a thread of the cooperative pool; use `try await withPermit` in a function"
     )
     public func withPermit<Result: ~Copyable, Failure: Error>(
         _ body: () throws(Failure) -> Result
@@ -214,7 +219,7 @@ public final class FIFOSemaphore: Sendable {
     @available(
         *,
         noasync,
-        message: "it would block a thread of the cooperative pool; use `try await withPermit`"
+        message: "it would block a thread of the cooperative pool; use `try await withPermit` in a function"
     )
     public func withPermit<Result: ~Copyable, Failure: Error>(
         until deadline: ContinuousClock.Instant,
@@ -230,7 +235,7 @@ public final class FIFOSemaphore: Sendable {
     @available(
         *,
         noasync,
-        message: "it would block a thread of the cooperative pool; use `try await withPermit`"
+        message: "it would block a thread of the cooperative pool; use `try await withPermit` in a function"
     )
     public func withPermit<Result: ~Copyable, Failure: Error>(
         timeout: Duration,

@@ -69,7 +69,11 @@ public final class Latch: Sendable {
     }
 
     /// Waits until the latch is open. Blocks the thread. Calls `ilk_latch_wait_until`.
-    @available(*, noasync, message: "it would block a thread of the cooperative pool; use `try await wait()`")
+    @available(
+        *,
+        noasync,
+        message: "it would block a thread of the cooperative pool; use `try await wait()` in a function"
+    )
     public func wait() {
         _ = ilk_latch_wait_until(latch.pointer, forever)
     }
@@ -80,7 +84,7 @@ public final class Latch: Sendable {
     @available(
         *,
         noasync,
-        message: "it would block a thread of the cooperative pool; use `try await wait(until:)`"
+        message: "it would block a thread of the cooperative pool; use `try await wait(until:)` in a function"
     )
     public func wait(until deadline: ContinuousClock.Instant) -> Bool {
         isOpen || ilk_latch_wait_until(latch.pointer, Interlock.deadline(at: deadline)) == ILK_OK
@@ -90,7 +94,8 @@ public final class Latch: Sendable {
     @available(
         *,
         noasync,
-        message: "it would block a thread of the cooperative pool; use `try await wait(timeout:)`"
+        message:
+            "it would block a thread of the cooperative pool; use `try await wait(timeout:)` in a function"
     )
     public func wait(timeout: Duration) -> Bool {
         isOpen || ilk_latch_wait_until(latch.pointer, Interlock.deadline(in: timeout)) == ILK_OK

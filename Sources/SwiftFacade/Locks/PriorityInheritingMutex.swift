@@ -40,7 +40,7 @@ public struct PriorityInheritingMutex<Value: ~Copyable>: ~Copyable {
     @available(
         *,
         noasync,
-        message: "it would block a thread of the cooperative pool; use `try await withLock`"
+        message: "it would block a thread of the cooperative pool; use `try await withLock` in a function"
     )
     public borrowing func withLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result
@@ -67,7 +67,7 @@ public struct PriorityInheritingMutex<Value: ~Copyable>: ~Copyable {
     @available(
         *,
         noasync,
-        message: "it would block a thread of the cooperative pool; use `try await withLock`"
+        message: "it would block a thread of the cooperative pool; use `try await withLock` in a function"
     )
     public borrowing func withLock<Result: ~Copyable, Failure: Error>(
         until deadline: ContinuousClock.Instant,
@@ -82,7 +82,7 @@ public struct PriorityInheritingMutex<Value: ~Copyable>: ~Copyable {
     @available(
         *,
         noasync,
-        message: "it would block a thread of the cooperative pool; use `try await withLock`"
+        message: "it would block a thread of the cooperative pool; use `try await withLock` in a function"
     )
     public borrowing func withLock<Result: ~Copyable, Failure: Error>(
         timeout: Duration,

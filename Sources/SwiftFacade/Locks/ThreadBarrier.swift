@@ -53,7 +53,11 @@ public final class ThreadBarrier: Sendable {
     /// - Returns: `true` for exactly one party a round, the one that came last.
     /// - Complexity: O(1); O(parties) for the last party.
     @discardableResult
-    @available(*, noasync, message: "it would block a thread of the cooperative pool; use `try await wait()`")
+    @available(
+        *,
+        noasync,
+        message: "it would block a thread of the cooperative pool; use `try await wait()` in a function"
+    )
     public func wait() -> Bool {
         block(until: forever) ?? false
     }
@@ -66,7 +70,7 @@ public final class ThreadBarrier: Sendable {
     @available(
         *,
         noasync,
-        message: "it would block a thread of the cooperative pool; use `try await wait(until:)`"
+        message: "it would block a thread of the cooperative pool; use `try await wait(until:)` in a function"
     )
     public func wait(until deadline: ContinuousClock.Instant) -> Bool? {
         block(until: Interlock.deadline(at: deadline))
@@ -76,7 +80,8 @@ public final class ThreadBarrier: Sendable {
     @available(
         *,
         noasync,
-        message: "it would block a thread of the cooperative pool; use `try await wait(timeout:)`"
+        message:
+            "it would block a thread of the cooperative pool; use `try await wait(timeout:)` in a function"
     )
     public func wait(timeout: Duration) -> Bool? {
         block(until: Interlock.deadline(in: timeout))

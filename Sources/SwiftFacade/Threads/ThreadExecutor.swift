@@ -79,7 +79,11 @@ public final class ThreadExecutor: SerialExecutor, QueuedExecutor {
     ///
     /// - Precondition: The caller is no job of this executor, which would wait for itself; that is reported and ends the
     ///   process.
-    @available(*, noasync, message: "it would block a thread of the cooperative pool; use `try await wait()`")
+    @available(
+        *,
+        noasync,
+        message: "it would block a thread of the cooperative pool; use `try await wait()` in a function"
+    )
     public func wait() {
         requireAnotherThread()
         pool.wait()
@@ -89,7 +93,7 @@ public final class ThreadExecutor: SerialExecutor, QueuedExecutor {
     @available(
         *,
         noasync,
-        message: "it would block a thread of the cooperative pool; use `try await wait(until:)`"
+        message: "it would block a thread of the cooperative pool; use `try await wait(until:)` in a function"
     )
     public func wait(until deadline: ContinuousClock.Instant) -> Bool {
         requireAnotherThread()
@@ -100,7 +104,8 @@ public final class ThreadExecutor: SerialExecutor, QueuedExecutor {
     @available(
         *,
         noasync,
-        message: "it would block a thread of the cooperative pool; use `try await wait(timeout:)`"
+        message:
+            "it would block a thread of the cooperative pool; use `try await wait(timeout:)` in a function"
     )
     public func wait(timeout: Duration) -> Bool {
         requireAnotherThread()

@@ -10,7 +10,11 @@ extension WorkerThread {
     ///
     /// - Throws: What the handler threw, for each caller.
     /// - Precondition: The caller is not the thread itself; that is reported and ends the process.
-    @available(*, noasync, message: "it would block a thread of the cooperative pool; use `try await join()`")
+    @available(
+        *,
+        noasync,
+        message: "it would block a thread of the cooperative pool; use `try await join()` in a function"
+    )
     public func join() throws {
         _ = try block(until: forever)
     }
@@ -21,7 +25,7 @@ extension WorkerThread {
     @available(
         *,
         noasync,
-        message: "it would block a thread of the cooperative pool; use `try await join(until:)`"
+        message: "it would block a thread of the cooperative pool; use `try await join(until:)` in a function"
     )
     public func join(until deadline: ContinuousClock.Instant) throws -> Bool {
         try block(until: Interlock.deadline(at: deadline))
@@ -31,7 +35,8 @@ extension WorkerThread {
     @available(
         *,
         noasync,
-        message: "it would block a thread of the cooperative pool; use `try await join(timeout:)`"
+        message:
+            "it would block a thread of the cooperative pool; use `try await join(timeout:)` in a function"
     )
     public func join(timeout: Duration) throws -> Bool {
         try block(until: Interlock.deadline(in: timeout))

@@ -19,7 +19,11 @@ extension WorkerThread {
     /// - Returns: `.pushed`, or the message with `.closed`.
     /// - Precondition: The mailbox has room, or the caller is not the handler, which would wait for itself: that is
     ///   reported and ends the process.
-    @available(*, noasync, message: "it would block a thread of the cooperative pool; use `await post`")
+    @available(
+        *,
+        noasync,
+        message: "it would block a thread of the cooperative pool; use `await post` in a function"
+    )
     public func post(_ message: Message) -> PushResult<Message> {
         switch core.mailbox.offer(message) {
         case .pushed: return .pushed
@@ -33,7 +37,11 @@ extension WorkerThread {
     /// As `post(_:)`, until `deadline` at most.
     ///
     /// - Returns: `.pushed`, or the message with `.timedOut` or `.closed`.
-    @available(*, noasync, message: "it would block a thread of the cooperative pool; use `await post`")
+    @available(
+        *,
+        noasync,
+        message: "it would block a thread of the cooperative pool; use `await post` in a function"
+    )
     public func post(
         _ message: Message,
         until deadline: ContinuousClock.Instant
@@ -42,7 +50,11 @@ extension WorkerThread {
     }
 
     /// As `post(_:until:)`, for `timeout` at most.
-    @available(*, noasync, message: "it would block a thread of the cooperative pool; use `await post`")
+    @available(
+        *,
+        noasync,
+        message: "it would block a thread of the cooperative pool; use `await post` in a function"
+    )
     public func post(_ message: Message, timeout: Duration) -> TimedPushResult<Message> {
         core.mailbox.push(message, timeout: timeout)
     }

@@ -33,6 +33,12 @@ func moment(in timeout: Duration) -> ContinuousClock.Instant {
     .now.advanced(by: min(max(timeout, .zero), never))
 }
 
+/// Whether nothing can begin any more before `deadline`.
+func hasPassed(_ deadline: UInt64) -> Bool { deadline != forever && deadline <= ilk_now_ns() }
+
+/// The same for a task's wait, which may have no limit.
+func hasPassed(_ deadline: ContinuousClock.Instant?) -> Bool { deadline.map { $0 <= .now } ?? false }
+
 /// Whether an alarm for `instant` would ever go off. The runtime's alarms trap on times beyond 64 bits of nanoseconds.
 func isReached(_ instant: ContinuousClock.Instant) -> Bool {
     instant < .now.advanced(by: never)

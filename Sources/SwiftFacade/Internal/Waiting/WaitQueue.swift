@@ -42,7 +42,11 @@ final class WaitQueue: Sendable {
             others.resumeAll()
             return true
         }
-        if waiter.park(until: deadline) { return true }
+        // What the waiter waits for may need the worker that it blocks.
+        ilk_pool_will_block()
+        let isServed = waiter.park(until: deadline)
+        ilk_pool_did_block()
+        if isServed { return true }
         // Timed out, unless a granter was first.
         return list.withWriteLock { list in !list.remove(waiter, .timedOut) }
     }
