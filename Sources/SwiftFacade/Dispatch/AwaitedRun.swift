@@ -43,7 +43,11 @@ final class AwaitedRun: Sendable {
     @usableFromInline
     func end(on queue: DispatchQueue, until deadline: ContinuousClock.Instant?) async -> End {
         await withTaskCancellationHandler {
-            queue.async { QueueTag.running(on: queue) { self.begin() } }
+            if hasPassed(deadline) {
+                giveUp(.late)
+            } else {
+                queue.async { QueueTag.running(on: queue) { self.begin() } }
+            }
             let timer = deadline.flatMap(timer(at:))
             defer { timer?.cancel() }
             return await withCheckedContinuation { waiter in

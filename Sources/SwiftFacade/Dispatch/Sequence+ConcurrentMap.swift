@@ -38,7 +38,8 @@ extension Sequence where Element: Sendable {
     @available(
         *,
         noasync,
-        message: "it would block a thread of the cooperative pool; put `try await` before the call"
+        message:
+            "it would block a thread of the cooperative pool; put `try await` before the call, in a function"
     )
     public func concurrentMap<Output: Sendable, Failure: Error>(
         maxConcurrency: Int = ProcessInfo.processInfo.activeProcessorCount,
@@ -55,7 +56,8 @@ extension Sequence where Element: Sendable {
     @available(
         *,
         noasync,
-        message: "it would block a thread of the cooperative pool; put `try await` before the call"
+        message:
+            "it would block a thread of the cooperative pool; put `try await` before the call, in a function"
     )
     public func concurrentMap<Output: Sendable, Failure: Error>(
         maxConcurrency: Int = ProcessInfo.processInfo.activeProcessorCount,
@@ -70,7 +72,8 @@ extension Sequence where Element: Sendable {
     @available(
         *,
         noasync,
-        message: "it would block a thread of the cooperative pool; put `try await` before the call"
+        message:
+            "it would block a thread of the cooperative pool; put `try await` before the call, in a function"
     )
     public func concurrentMap<Output: Sendable, Failure: Error>(
         maxConcurrency: Int = ProcessInfo.processInfo.activeProcessorCount,
@@ -108,7 +111,8 @@ extension Sequence where Element: Sendable {
     @available(
         *,
         noasync,
-        message: "it would block a thread of the cooperative pool; put `try await` before the call"
+        message:
+            "it would block a thread of the cooperative pool; put `try await` before the call, in a function"
     )
     public func concurrentForEach<Failure: Error>(
         maxConcurrency: Int = ProcessInfo.processInfo.activeProcessorCount,
@@ -124,7 +128,8 @@ extension Sequence where Element: Sendable {
     @available(
         *,
         noasync,
-        message: "it would block a thread of the cooperative pool; put `try await` before the call"
+        message:
+            "it would block a thread of the cooperative pool; put `try await` before the call, in a function"
     )
     public func concurrentForEach<Failure: Error>(
         maxConcurrency: Int = ProcessInfo.processInfo.activeProcessorCount,
@@ -139,7 +144,8 @@ extension Sequence where Element: Sendable {
     @available(
         *,
         noasync,
-        message: "it would block a thread of the cooperative pool; put `try await` before the call"
+        message:
+            "it would block a thread of the cooperative pool; put `try await` before the call, in a function"
     )
     public func concurrentForEach<Failure: Error>(
         maxConcurrency: Int = ProcessInfo.processInfo.activeProcessorCount,

@@ -79,7 +79,11 @@ public final class WorkerGroup: Sendable {
     // MARK: Blocking
 
     /// Waits until all jobs of the group have ended. Blocks the thread; a worker of the pool runs jobs of the group.
-    @available(*, noasync, message: "it would block a thread of the cooperative pool; use `try await wait()`")
+    @available(
+        *,
+        noasync,
+        message: "it would block a thread of the cooperative pool; use `try await wait()` in a function"
+    )
     public func wait() {
         _ = block(until: forever)
     }
@@ -90,7 +94,7 @@ public final class WorkerGroup: Sendable {
     @available(
         *,
         noasync,
-        message: "it would block a thread of the cooperative pool; use `try await wait(until:)`"
+        message: "it would block a thread of the cooperative pool; use `try await wait(until:)` in a function"
     )
     public func wait(until deadline: ContinuousClock.Instant) -> Bool {
         block(until: Interlock.deadline(at: deadline))
@@ -102,7 +106,8 @@ public final class WorkerGroup: Sendable {
     @available(
         *,
         noasync,
-        message: "it would block a thread of the cooperative pool; use `try await wait(timeout:)`"
+        message:
+            "it would block a thread of the cooperative pool; use `try await wait(timeout:)` in a function"
     )
     public func wait(timeout: Duration) -> Bool {
         block(until: Interlock.deadline(in: timeout))

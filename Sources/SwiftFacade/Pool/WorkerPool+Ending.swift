@@ -35,7 +35,11 @@ extension WorkerPool {
     ///
     /// - Precondition: The caller is no job of the pool, which would wait for itself, and the pool is not ``shared`` or
     ///   ``blocking``, which have no end. Both are reported and end the process.
-    @available(*, noasync, message: "it would block a thread of the cooperative pool; use `try await wait()`")
+    @available(
+        *,
+        noasync,
+        message: "it would block a thread of the cooperative pool; use `try await wait()` in a function"
+    )
     public func wait() {
         _ = core.block(until: forever)
     }
@@ -46,7 +50,7 @@ extension WorkerPool {
     @available(
         *,
         noasync,
-        message: "it would block a thread of the cooperative pool; use `try await wait(until:)`"
+        message: "it would block a thread of the cooperative pool; use `try await wait(until:)` in a function"
     )
     public func wait(until deadline: ContinuousClock.Instant) -> Bool {
         core.block(until: Interlock.deadline(at: deadline))
@@ -58,7 +62,8 @@ extension WorkerPool {
     @available(
         *,
         noasync,
-        message: "it would block a thread of the cooperative pool; use `try await wait(timeout:)`"
+        message:
+            "it would block a thread of the cooperative pool; use `try await wait(timeout:)` in a function"
     )
     public func wait(timeout: Duration) -> Bool {
         core.block(until: Interlock.deadline(in: timeout))

@@ -30,7 +30,7 @@ extension WorkerPool {
     @available(
         *,
         noasync,
-        message: "it would block a thread of the cooperative pool; use `try await forEach`"
+        message: "it would block a thread of the cooperative pool; use `try await forEach` in a function"
     )
     public func forEach<Elements: RandomAccessCollection & Sendable, Failure: Error>(
         _ elements: Elements,
@@ -52,7 +52,7 @@ extension WorkerPool {
     @available(
         *,
         noasync,
-        message: "it would block a thread of the cooperative pool; use `try await map`"
+        message: "it would block a thread of the cooperative pool; use `try await map` in a function"
     )
     public func map<Elements: RandomAccessCollection & Sendable, Output: Sendable, Failure: Error>(
         _ elements: Elements,

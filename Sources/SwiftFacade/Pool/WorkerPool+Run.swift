@@ -20,7 +20,7 @@ extension WorkerPool {
     @available(
         *,
         noasync,
-        message: "it would block a thread of the cooperative pool; use `try await run`"
+        message: "it would block a thread of the cooperative pool; use `try await run` in a function"
     )
     public func run<Value: Sendable, Failure: Error>(
         priority: Priority = .normal,
@@ -36,7 +36,7 @@ extension WorkerPool {
     @available(
         *,
         noasync,
-        message: "it would block a thread of the cooperative pool; use `try await run`"
+        message: "it would block a thread of the cooperative pool; use `try await run` in a function"
     )
     public func run<Value: Sendable, Failure: Error>(
         priority: Priority = .normal,
@@ -53,7 +53,7 @@ extension WorkerPool {
     @available(
         *,
         noasync,
-        message: "it would block a thread of the cooperative pool; use `try await run`"
+        message: "it would block a thread of the cooperative pool; use `try await run` in a function"
     )
     public func run<Value: Sendable, Failure: Error>(
         priority: Priority = .normal,

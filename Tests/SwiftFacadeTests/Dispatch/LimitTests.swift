@@ -36,6 +36,33 @@ import Testing
         }
     }
 
+    /// The queue, the pool and the runner are free.
+    @Test func noWorkBeginsWhoseLimitHadPassed() async throws {
+        let (past, ran) = (past, Counter())
+        let pool = try WorkerPool(name: "free", threads: 1)
+        let (queue, runner) = (GCD.serialQueue(label: "free"), BoundedRunner(limit: 1))
+        for _ in 0..<200 {
+            #expect(try await GCD.run(on: queue, until: past) { ran.increment() } == nil)
+            #expect(try await GCD.run(on: queue, timeout: .seconds(-5)) { ran.increment() } == nil)
+            #expect(try await pool.run(until: past) { ran.increment() } == nil)
+            #expect(try await runner.run(until: past) { ran.increment() } == nil)
+            let wrapped = try await runner.wrap(until: past) { (completion: Completion<Int>) in
+                completion.succeed(ran.increment())
+            }
+            #expect(wrapped == nil)
+            let blocked = await blocking {
+                (
+                    GCD.sync(on: queue, until: past) { ran.increment() },
+                    try? pool.run(until: past) { ran.increment() }
+                )
+            }
+            #expect(blocked.0 == nil && blocked.1 == nil)
+        }
+        #expect(ran.value == 0 && runner.runningCount == 0)
+        // A permit that is free is taken, as of a semaphore.
+        #expect(try await runner.withPermit(until: past) { 1 } == 1)
+    }
+
     @Test func aMapThatIsDoneInTimeGivesItsResults() async throws {
         let far = far
         #expect(await blocking { (0..<9).concurrentMap(until: far) { $0 } } == Array(0..<9))

@@ -71,20 +71,22 @@ extension DispatchGroup {
     @available(
         *,
         noasync,
-        message: "it would block a thread of the cooperative pool; use `try await waitReport(timeout:)`"
+        message:
+            "it would block a thread of the cooperative pool; use `try await waitReport(timeout:)` in a function"
     )
     public func waitReport(timeout: Duration?) -> GroupWaitReport {
-        report(isFinished: wait(timeout: .after(timeout)) == .success)
+        report(isFinished: blockingWait(until: .after(timeout)))
     }
 
     /// As `waitReport(timeout:)`, until `deadline` at most.
     @available(
         *,
         noasync,
-        message: "it would block a thread of the cooperative pool; use `try await waitReport(until:)`"
+        message:
+            "it would block a thread of the cooperative pool; use `try await waitReport(until:)` in a function"
     )
     public func waitReport(until deadline: ContinuousClock.Instant) -> GroupWaitReport {
-        report(isFinished: wait(timeout: .at(deadline)) == .success)
+        report(isFinished: blockingWait(until: .at(deadline)))
     }
 
     /// As the blocking form, suspending.
@@ -116,14 +118,15 @@ extension DispatchGroup {
     @available(
         *,
         noasync,
-        message: "it would block a thread of the cooperative pool; use `try await collect(timeout:)`"
+        message:
+            "it would block a thread of the cooperative pool; use `try await collect(timeout:)` in a function"
     )
     @inlinable
     public func collect<Value: Sendable>(
         _ type: Value.Type = Value.self,
         timeout: Duration? = nil
     ) -> CollectedResults<Value> {
-        _ = wait(timeout: .after(timeout))
+        _ = blockingWait(until: .after(timeout))
         return taken(type)
     }
 
@@ -131,14 +134,15 @@ extension DispatchGroup {
     @available(
         *,
         noasync,
-        message: "it would block a thread of the cooperative pool; use `try await collect(until:)`"
+        message:
+            "it would block a thread of the cooperative pool; use `try await collect(until:)` in a function"
     )
     @inlinable
     public func collect<Value: Sendable>(
         _ type: Value.Type = Value.self,
         until deadline: ContinuousClock.Instant
     ) -> CollectedResults<Value> {
-        _ = wait(timeout: .at(deadline))
+        _ = blockingWait(until: .at(deadline))
         return taken(type)
     }
 
@@ -194,6 +198,12 @@ extension DispatchGroup {
             return nil
         }
         return CollectedResults(results: results, running: collected.running)
+    }
+
+    /// The jobs may need the worker that waits.
+    @usableFromInline
+    func blockingWait(until deadline: DispatchTime) -> Bool {
+        WorkerPool.withBlockingCall { wait(timeout: deadline) == .success }
     }
 
     @usableFromInline

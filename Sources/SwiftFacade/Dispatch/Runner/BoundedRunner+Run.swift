@@ -196,6 +196,8 @@ extension BoundedRunner {
         until deadline: ContinuousClock.Instant?,
         _ body: (Promise<Result<Value, any Error>>) -> RunnerJob.Body
     ) async throws -> Value? {
+        try Task.checkCancellation()
+        if hasPassed(deadline) { return nil }
         let result = Promise<Result<Value, any Error>>()
         return try await outcome(of: RunnerJob(core, body(result)), result, until: deadline)
     }

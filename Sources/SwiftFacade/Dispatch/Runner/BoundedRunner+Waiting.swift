@@ -12,7 +12,8 @@ extension BoundedRunner {
     @available(
         *,
         noasync,
-        message: "it would block a thread of the cooperative pool; use `try await waitUntilIdle()`"
+        message:
+            "it would block a thread of the cooperative pool; use `try await waitUntilIdle()` in a function"
     )
     public func waitUntilIdle() {
         if EnteredQueues.isInJob(of: core) {
@@ -32,7 +33,8 @@ extension BoundedRunner {
     @available(
         *,
         noasync,
-        message: "it would block a thread of the cooperative pool; use `try await waitUntilIdle(until:)`"
+        message:
+            "it would block a thread of the cooperative pool; use `try await waitUntilIdle(until:)` in a function"
     )
     public func waitUntilIdle(until deadline: ContinuousClock.Instant) -> Bool {
         core.block(until: Interlock.deadline(at: deadline))
@@ -42,7 +44,8 @@ extension BoundedRunner {
     @available(
         *,
         noasync,
-        message: "it would block a thread of the cooperative pool; use `try await waitUntilIdle(timeout:)`"
+        message:
+            "it would block a thread of the cooperative pool; use `try await waitUntilIdle(timeout:)` in a function"
     )
     public func waitUntilIdle(timeout: Duration) -> Bool {
         core.block(until: Interlock.deadline(in: timeout))

@@ -15,7 +15,8 @@ extension GCD {
     @available(
         *,
         noasync,
-        message: "it would block a thread of the cooperative pool; use `try await GCD.run(on:until:)`"
+        message:
+            "it would block a thread of the cooperative pool; use `try await GCD.run(on:until:)` in a function"
     )
     public static func sync<Value: Sendable, Failure: Error>(
         on queue: DispatchQueue,
@@ -29,7 +30,8 @@ extension GCD {
     @available(
         *,
         noasync,
-        message: "it would block a thread of the cooperative pool; use `try await GCD.run(on:timeout:)`"
+        message:
+            "it would block a thread of the cooperative pool; use `try await GCD.run(on:timeout:)` in a function"
     )
     public static func sync<Value: Sendable, Failure: Error>(
         on queue: DispatchQueue,
@@ -46,6 +48,7 @@ extension GCD {
     ) -> Result<Value, Failure>? {
         var frame = EnteredQueue(queue)
         frame.requireEnterable("GCD.sync")
+        if hasPassed(deadline) { return nil }
         return withUnsafeMutablePointer(to: &frame) { frame in
             withoutActuallyEscaping(body) { body in
                 let call = LimitedCall(body, in: frame)

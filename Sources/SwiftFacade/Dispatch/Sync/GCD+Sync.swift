@@ -31,7 +31,7 @@ extension GCD {
     @available(
         *,
         noasync,
-        message: "it would block a thread of the cooperative pool; use `try await GCD.run(on:)`"
+        message: "it would block a thread of the cooperative pool; use `try await GCD.run(on:)` in a function"
     )
     @inlinable
     public static func sync<Value, Failure: Error>(

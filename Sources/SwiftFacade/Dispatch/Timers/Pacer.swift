@@ -167,9 +167,7 @@ final class Pacer<Item: Sendable>: Sendable {
             beginRound(&state, &step)
             if isFirst, limit != nil {
                 step.over.append(state.limit)
-                state.limit = ClockAlarm { [self, series = state.series] in
-                    ring { $0.series == series && $0.isUnderWay }
-                }
+                state.limit = ClockAlarm { [self, series = state.series] in limitPassed(series) }
                 step.limits = state.limit
             }
         } else if isFirst {
@@ -182,7 +180,7 @@ final class Pacer<Item: Sendable>: Sendable {
     private func beginRound(_ state: inout State, _ step: inout Step) {
         state.round += 1
         step.over.append(state.alarm)
-        state.alarm = ClockAlarm { [self, round = state.round] in ring { $0.round == round } }
+        state.alarm = ClockAlarm { [self, round = state.round] in intervalPassed(round) }
         step.begins = state.alarm
     }
 
@@ -208,6 +206,15 @@ final class Pacer<Item: Sendable>: Sendable {
     }
 
     // MARK: Outside
+
+    // An alarm may come when its wait has ended, and another one has begun.
+
+    func intervalPassed(_ round: Int) { ring { $0.round == round } }
+
+    func limitPassed(_ series: Int) { ring { $0.series == series && $0.isUnderWay } }
+
+    /// For tests.
+    var counts: (round: Int, series: Int) { state.withLock { ($0.round, $0.series) } }
 
     private func ring(_ isMine: (borrowing State) -> Bool) {
         let step = state.withLock { isMine($0) ? end(&$0) : nil }

@@ -51,6 +51,7 @@ final class BlockingRun<Value: Sendable, Failure: Error>: PoolObject, @unchecked
         _ priority: ilk_priority,
         until deadline: UInt64
     ) -> Result<Value, WorkerPoolRunError<Failure>>? {
+        if hasPassed(deadline) { return nil }
         guard core.submit(.object(self), priority, group: group.pointer) else {
             return .failure(.notRun(.closed(pool: core.name)))
         }
@@ -92,6 +93,7 @@ final class SuspendingRun<Value: Sendable>: PoolObject {
         until deadline: ContinuousClock.Instant?
     ) async throws -> Value? {
         try Task.checkCancellation()
+        if hasPassed(deadline) { return nil }
         guard core.submit(.object(self), priority) else { throw WorkerPoolError.closed(pool: core.name) }
         let outcome = await result.wait(until: deadline)
         if outcome != .granted, work.claim() != nil {

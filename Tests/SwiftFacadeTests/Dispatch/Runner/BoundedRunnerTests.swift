@@ -220,6 +220,27 @@ import Testing
         try await runner.waitUntilIdle()
     }
 
+    /// The first takes its permit on the thread that resumes, and there submits the last.
+    @Test func whatIsSubmittedWhileARunnerIsResumedComesLast() async throws {
+        let runner = BoundedRunner(limit: 2, on: GCD.serialQueue(label: "order"))
+        let trace = Trace<String>()
+        runner.suspend()
+        let first = RunnerJob(
+            runner.core,
+            .permit {
+                trace.add("first")
+                runner.submit { trace.add("last") }
+            }
+        )
+        runner.core.submit(first)
+        runner.submit { trace.add("second") }
+        runner.resume()
+        await eventually("all have run") { trace.events.count == 3 }
+        #expect(trace.events == ["first", "second", "last"])
+        runner.core.end(first)
+        try await runner.waitUntilIdle()
+    }
+
     @Test func aRunnerThatIsReleasedRunsItsJobs() async {
         let ran = Handshake()
         do {

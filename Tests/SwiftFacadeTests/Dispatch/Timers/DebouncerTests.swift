@@ -55,6 +55,24 @@ import Testing
         await eventually("the next succession") { [trace] in trace.events == expected }
     }
 
+    /// Alarms that had gone off before they were stopped, and come to the lock late.
+    @Test func alarmsOfAnEarlierSuccessionDoNotEndALaterOne() {
+        let pacer = Pacer<Int>(for: .seconds(1), .debounce(limit: .seconds(2)), .trailing, on: clock) { [trace] in
+            if let item = $0.takeReady() { trace.add(item) }
+        }
+        #expect(pacer.submit(1) == nil)
+        let (round, series) = pacer.counts
+        #expect(pacer.flush())
+        #expect(pacer.submit(2) == nil)
+        pacer.intervalPassed(round)
+        pacer.limitPassed(series)
+        #expect(trace.events == [1])
+        pacer.limitPassed(pacer.counts.series)
+        #expect(trace.events == [1, 2])
+        pacer.intervalPassed(pacer.counts.round)
+        #expect(!pacer.flush())
+    }
+
     // submitted:  0 . 1 . 2 . 3 . 4       0.6 s apart, of a succession that may take 2 s
     // delivered:                3     4
     @Test func aSuccessionThatDoesNotPauseIsDeliveredAtItsMaximumDelay() async {
