@@ -9,7 +9,11 @@ extension Job {
 
     /// Blocks until the job has ended; gives its result. On a worker of a ``WorkerPool`` another thread takes over its
     /// jobs meanwhile.
-    @available(*, noasync, message: "it would block a thread of the cooperative pool; use `try await value`")
+    @available(
+        *,
+        noasync,
+        message: "it would block a thread of the cooperative pool; use `try await value` in a function"
+    )
     @discardableResult
     public func wait() -> Outcome {
         _ = block(until: nil)
@@ -22,7 +26,7 @@ extension Job {
     @available(
         *,
         noasync,
-        message: "it would block a thread of the cooperative pool; use `try await wait(until:)`"
+        message: "it would block a thread of the cooperative pool; use `try await wait(until:)` in a function"
     )
     @discardableResult
     public func wait(until deadline: ContinuousClock.Instant) -> Outcome? {
@@ -35,7 +39,8 @@ extension Job {
     @available(
         *,
         noasync,
-        message: "it would block a thread of the cooperative pool; use `try await wait(timeout:)`"
+        message:
+            "it would block a thread of the cooperative pool; use `try await wait(timeout:)` in a function"
     )
     @discardableResult
     public func wait(timeout: Duration) -> Outcome? {

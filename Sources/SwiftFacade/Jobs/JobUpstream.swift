@@ -33,13 +33,32 @@ extension Job: JobUpstream {
 extension AsyncOperation: JobUpstream {
     /// For ``JobUpstream``.
     public final func _add(_ edge: JobEdge) -> Bool {
-        let waits = record.withLock { $0.addFinishHook { _ in edge.node.dependencyEnded() } } != nil
+        let wait = OperationWait(edge.node)
+        let waits = record.withLock { $0.addFinishHook { _ in wait.end() } } != nil
+        if !waits { wait.isOver = true }
         if waits { edge.node.wait(behind: self) }
         return waits
     }
 
     /// For ``JobUpstream``.
     public final func _settledOutput() throws -> Output { try output(forStep: "job") }
+}
+
+/// The edge from an operation to a job. An operation that goes without an end takes it along: the job, which was
+/// cancelled, is kept no longer.
+// `isOver` is set by the one hook, or by who made the edge in vain.
+private final class OperationWait: @unchecked Sendable {
+    private let node: JobNode
+    var isOver = false
+
+    init(_ node: JobNode) { self.node = node }
+
+    func end() {
+        isOver = true
+        node.dependencyEnded()
+    }
+
+    deinit { if !isOver { node.dependencyEnded() } }
 }
 
 extension Job {

@@ -25,7 +25,7 @@ extension AsyncOperation {
         *,
         noasync,
         message:
-            "it would block a thread of the cooperative pool; use `try await wait()` or `try await value`"
+            "it would block a thread of the cooperative pool; use `try await wait()` or `try await value` in a function"
     )
     @discardableResult
     public final func wait() -> Outcome {
@@ -39,7 +39,8 @@ extension AsyncOperation {
     @available(
         *,
         noasync,
-        message: "it would block a thread of the cooperative pool; use `try await wait(timeout:)`"
+        message:
+            "it would block a thread of the cooperative pool; use `try await wait(timeout:)` in a function"
     )
     @discardableResult
     public final func wait(timeout: Duration) -> Outcome? {
@@ -50,7 +51,7 @@ extension AsyncOperation {
     @available(
         *,
         noasync,
-        message: "it would block a thread of the cooperative pool; use `try await wait(until:)`"
+        message: "it would block a thread of the cooperative pool; use `try await wait(until:)` in a function"
     )
     @discardableResult
     public final func wait(until deadline: ContinuousClock.Instant) -> Outcome? {
@@ -63,7 +64,7 @@ extension AsyncOperation {
         guard let hook = addHook({ _ in arrived.signal() }) else { return true }
         let limit = deadline == .distantFuture ? forever : deadline.uptimeNanoseconds
         let hasEnded = ThreadDiagnosis.waiting(for: self, until: limit, "operation \(displayName)") {
-            arrived.wait(timeout: deadline) == .success
+            WorkerPool.withBlockingCall { arrived.wait(timeout: deadline) == .success }
         }
         if hasEnded { return true }
         record.withLock { $0.removeFinishHook(hook) }

@@ -136,6 +136,12 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
     /// Whether the operation was asked to stop before it finished. It may have succeeded.
     public final override var isCancelled: Bool { record.withLock { $0.cancelRequested } }
 
+    /// Of an operation that waits in a queue it may be changed at any time; an ``InterlockQueue`` that has it goes by the last
+    /// value.
+    open override var queuePriority: Operation.QueuePriority {
+        didSet { node?.priorityChanged() }
+    }
+
     /// The operations this one waits for, in the order they were added; none once it has finished: a chain's last
     /// result does not keep the chain.
     public final override var dependencies: [Operation] { record.withLock { $0.held.edges.map(\.source) } }

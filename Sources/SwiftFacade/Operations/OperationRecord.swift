@@ -78,6 +78,8 @@ struct OperationRecord {
     var progress: OperationProgress?
     /// Whether an operation of this module ever waited for this one.
     var isDependedUpon = false
+    /// A debouncer or throttler has it, or had it.
+    var isHeldBack = false
     /// Whether there ever was anything to wait for.
     private var hasWaited = false
     private var isNudging = false

@@ -44,9 +44,10 @@ extension AsyncOperation {
         }
     }
 
-    /// The task decides when the operation ends, also when cancelled.
+    /// The task decides when the operation ends, also when cancelled. In a queue of this module it runs on the pool.
     func runTask(_ priority: TaskPriority?, _ body: @escaping @Sendable () async throws -> Output) {
-        let task = Task(priority: priority ?? TaskPriority(qualityOfService)) {
+        let priority = priority ?? TaskPriority(qualityOfService)
+        let task = Task(executorPreference: node?.taskPool, priority: priority) { [self] in
             do {
                 finish(value: try await body())
             } catch is CancellationError where isCancelled {

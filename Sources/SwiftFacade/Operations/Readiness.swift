@@ -46,13 +46,7 @@ enum ReadyPosting {
     }
 
     /// The thread's innermost frame, while the call of `around` that owns it is on its stack.
-    private static let key: pthread_key_t = {
-        var key = pthread_key_t()
-        if pthread_key_create(&key, nil) != 0 {
-            misuse("AsyncOperation", "", "the process has no thread-specific key left")
-        }
-        return key
-    }()
+    private static let key = threadKey()
 
     /// Runs `post`, in which Foundation asks whether `operation` is ready, stores the answer and has the queue search.
     static func around(_ operation: Operation, _ post: () -> Void) {

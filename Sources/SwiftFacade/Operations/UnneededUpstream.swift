@@ -7,8 +7,7 @@
 //     dependent leaves ──▶ any gate of the upstream with a dependent that goes on? a hook or a wait?
 //                              no: cancel it, and it leaves those above it
 //
-// A long chain is cancelled link by link, in the loop below or in the one that runs on its thread already: nested calls
-// would need a stack as long as the chain.
+// A long chain is cancelled link by link, in a loop of the thread.
 
 import Foundation
 
@@ -48,32 +47,14 @@ extension AsyncOperation {
 }
 
 enum UnneededUpstream {
-    private final class Pending {
-        var sources: [Operation] = []
-    }
-
-    /// The thread's `Pending`, unretained, while the loop of `left` that owns it is on its stack.
-    private static let key: pthread_key_t = {
-        var key = pthread_key_t()
-        if pthread_key_create(&key, nil) != 0 {
-            misuse("AsyncOperation", "", "the process has no thread-specific key left")
+    private static let loop = ThreadLoop<[Operation]> { sources in
+        for source in sources.reversed() {
+            if let gated = source as? any GatedOperation, gated.isUnneeded { gated.cancel() }
         }
-        return key
-    }()
+    }
 
     /// A dependent of these needs them no longer.
     static func left(_ sources: [Operation]) {
-        if sources.isEmpty { return }
-        if let running = pthread_getspecific(key) {
-            Unmanaged<Pending>.fromOpaque(running).takeUnretainedValue().sources += sources
-            return
-        }
-        let pending = Pending()
-        pthread_setspecific(key, Unmanaged.passUnretained(pending).toOpaque())
-        pending.sources = sources
-        while let source = pending.sources.popLast() {
-            if let gated = source as? any GatedOperation, gated.isUnneeded { gated.cancel() }
-        }
-        withExtendedLifetime(pending) { _ = pthread_setspecific(key, nil) }
+        if !sources.isEmpty { loop.run(sources) }
     }
 }

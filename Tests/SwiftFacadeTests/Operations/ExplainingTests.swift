@@ -232,4 +232,20 @@ struct HeldOperation {
             )
         )
     }
+    /// Foundation's queue first, then one of this module.
+    @Test func addingToAQueueOfTheOtherKindIsReported() async {
+        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+            let (queue, other) = (OperationQueue(), InterlockQueue(name: "other", isSuspended: true))
+            queue.name = "first"
+            queue.isSuspended = true
+            let operation = AsyncOperation<Int>(name: "page") { 1 }
+            queue.enqueue(operation)
+            other.add(operation)
+        }
+        #expect(
+            sentence(result).contains(
+                "InterlockQueue.add(\"page\"): it is in queue \"first\" already; an operation is added once"
+            )
+        )
+    }
 }

@@ -18,6 +18,29 @@ enum JobPhase: UInt8 {
     case finished
 }
 
+/// Which of a queue's ready nodes is begun first. Jobs have three of the five.
+enum JobPriority: Int8 {
+    case veryHigh, high, normal, low, veryLow
+
+    init(_ priority: WorkerPool.Priority) {
+        self =
+            switch priority {
+            case .high: .high
+            case .normal: .normal
+            case .low: .low
+            }
+    }
+
+    /// The pool's.
+    var inC: ilk_priority {
+        switch self {
+        case .veryHigh, .high: WorkerPool.Priority.high.inC
+        case .normal: WorkerPool.Priority.normal.inC
+        case .low, .veryLow: WorkerPool.Priority.low.inC
+        }
+    }
+}
+
 /// What a node has beyond what most need. Guarded as the node.
 struct JobExtras {
     var name: String?
@@ -64,7 +87,8 @@ struct JobFields {
     var isRefused = false
     var cancelRequested = false
     var isBarrier = false
-    let priority: WorkerPool.Priority
+    /// Of an operation, as it was when the operation became ready, or was changed in the list.
+    var priority: JobPriority
     let isBlocking: Bool
     /// Dependencies that have not finished, and one until the node is in its queue.
     var pending: Int32
@@ -89,7 +113,7 @@ struct JobFields {
     init(_ options: JobOptions, pending: Int32, stripe: QueueStripes.Reference) {
         self.pending = pending
         self.stripe = stripe
-        priority = options.priority
+        priority = JobPriority(options.priority)
         isBlocking = options.isBlocking
     }
 }

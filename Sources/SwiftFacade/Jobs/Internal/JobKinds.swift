@@ -110,7 +110,7 @@ final class TaskNode<Output: Sendable>: OutputNode<Output>, @unchecked Sendable 
 
     private func run() -> Successor? {
         guard let body = body.take() else { return nil }
-        let task = Task(executorPreference: core.pool) { [self] in
+        let task = Task(executorPreference: core.isBlocking ? .blocking : core.pool) { [self] in
             do {
                 OutputSlot.store(try await body(), in: outputSlot)
                 end(error: nil)

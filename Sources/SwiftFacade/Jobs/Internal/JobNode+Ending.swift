@@ -78,7 +78,7 @@ extension JobNode {
             core.left(
                 generation: ended.isOfOldGeneration ? ended.generation : nil,
                 freesPlace: ended.freesPlace,
-                isBarrier: ended.isBarrier
+                barrier: ended.isBarrier ? self : nil
             )
         }
         for hook in hooks { hook.body() }

@@ -112,8 +112,7 @@ class JobNode: @unchecked Sendable {
             let isReady = fields.pointee.pending == 0 && !fields.pointee.isBarrier
             return isReady ? becomeReady(&stripe) : .nothing
         }
-        // A barrier enters under the lock of the queue's state.
-        if isClosed, !fields.pointee.isBarrier { dropWork() }
+        if isClosed { dropWork() }
         perform(next)
     }
 
@@ -257,10 +256,11 @@ class JobNode: @unchecked Sendable {
             && fields.pointee.priority == .normal
     }
 
-    /// The queue gives a listed job a place; false: it has ended meanwhile. Under the lock of the queue's state.
-    final func takePlace() -> Bool {
+    /// The queue gives a job that was listed with `priority` a place; false: it has ended meanwhile, has a place, or is
+    /// listed with another priority. Under the lock of the queue's state.
+    final func takePlace(_ priority: JobPriority) -> Bool {
         withStripe { fields, _ in
-            if fields.pointee.phase != .ready { return false }
+            if fields.pointee.phase != .ready || fields.pointee.priority != priority { return false }
             fields.pointee.phase = .submitted
             fields.pointee.era = placedEra
             return true

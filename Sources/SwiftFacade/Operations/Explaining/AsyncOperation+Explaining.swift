@@ -53,6 +53,7 @@ extension AsyncOperation {
         case (.waiting, nil): return
         case (.waiting, let first as OperationQueue):
             seen = "it is in queue \(misuseName(first.name, of: first)) already"
+        case (.waiting, let node as OperationNode): seen = "it is in the queue \(node.core.name) already"
         case (.waiting, _): seen = "it is in a queue already"
         case (.finished, _): seen = "it has finished"
         default: seen = "it is executing"

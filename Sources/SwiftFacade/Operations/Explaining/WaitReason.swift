@@ -18,7 +18,7 @@ public enum WaitReason: Sendable, Hashable, CustomStringConvertible {
     case queueSuspended(String)
     /// Its group is suspended, or a group around that: this one.
     case groupSuspended(String)
-    /// Its queue runs as many operations as it may: these, none where its limit is 0.
+    /// Its queue runs as many operations as it may: these; none in an `OperationQueue` whose limit is 0.
     case queueIsFull(String, running: [String])
     /// A barrier of its queue that has not ended.
     case barrier(String)

@@ -5,6 +5,9 @@
 import Foundation
 
 struct ChildWeights {
+    /// Of one child: the sum of two thousand million fits.
+    static let most: Int64 = 1 << 32
+
     private var unfinished: [ObjectIdentifier: (child: Operation, weight: Int64)] = [:]
     private var ended: Int64 = 0
     /// The group's, once it was asked for. Children added later are attached to it.

@@ -59,10 +59,8 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
     let suspension = GroupSuspension()
     private let home: Home
 
-    init(_ name: String?, _ home: Home, _ policy: FailurePolicy) {
-        self.home = home
-        ledger = ChildLedger(policy)
-        super.init()
+    /// The rest of each designated initializer: a subclass may call any of them.
+    private func begin(_ name: String?) {
         self.name = name
         onChange { [weak self] event in
             switch event {
@@ -80,12 +78,14 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
     ///   - limit: how many children run at once at most; by default as many as Foundation's queue chooses, or the pool
     ///     has threads. Below 1 is misuse.
     ///   - onFailure: what becomes of the other children when one has failed.
-    public convenience init(name: String? = nil, limit: Int? = nil, onFailure: FailurePolicy = .cancelOthers)
-    {
+    public init(name: String? = nil, limit: Int? = nil, onFailure: FailurePolicy = .cancelOthers) {
         if let limit, limit < 1 {
             misuse("GroupOperation", "limit: \(limit)", "at least one child must be allowed at a time")
         }
-        self.init(name, .own(limit: limit), onFailure)
+        home = .own(limit: limit)
+        ledger = ChildLedger(onFailure)
+        super.init()
+        begin(name)
     }
 
     /// Makes a group whose children run in `queue`, which may be the group's own, of any width.
@@ -93,21 +93,19 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
     /// There the children run in the group's place, as many at once as the queue allows; `OperationQueue.current` is a
     /// queue of its own there. A child that waits for an operation behind the group in the same serial queue is
     /// refused, and so is the group that has one when it begins: it fails with ``ChildRefused``.
-    public convenience init(
-        name: String? = nil,
-        on queue: OperationQueue,
-        onFailure: FailurePolicy = .cancelOthers
-    ) {
-        self.init(name, .given(queue), onFailure)
+    public init(name: String? = nil, on queue: OperationQueue, onFailure: FailurePolicy = .cancelOthers) {
+        home = .given(queue)
+        ledger = ChildLedger(onFailure)
+        super.init()
+        begin(name)
     }
 
     /// The same for children in `queue`, of the other kind.
-    public convenience init(
-        name: String? = nil,
-        on queue: InterlockQueue,
-        onFailure: FailurePolicy = .cancelOthers
-    ) {
-        self.init(name, .given(queue.core), onFailure)
+    public init(name: String? = nil, on queue: InterlockQueue, onFailure: FailurePolicy = .cancelOthers) {
+        home = .given(queue.core)
+        ledger = ChildLedger(onFailure)
+        super.init()
+        begin(name)
     }
 
     /// The results of the children that have an output, in the order they were added; empty until the last has ended.
@@ -122,7 +120,8 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
 
     /// Adds a child whose output is part of the result, before the group has finished. It is run by the group alone.
     ///
-    /// - Parameter weight: the child's part in ``AsyncOperation/progress``, beside those of the others. Below 0 is misuse.
+    /// - Parameter weight: the child's part in ``AsyncOperation/progress``, beside those of the others: 0 to 2³², else
+    ///   misuse.
     /// - Throws: ``ChildRefused``, and the child stays the caller's: after the group's end, its cancellation or, where
     ///   that cancels the others, a failure; for a child that was started or waits for the group.
     /// - Complexity: O(1), and the unfinished operations above the child with their edges. Takes the lock of
@@ -148,8 +147,12 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
         _ weight: Int64,
         _ note: (inout Members) -> Void
     ) throws(ChildRefused) {
-        if weight < 0 {
-            misuse("GroupOperation.add", displayName, "weight: \(weight): a part is not below 0")
+        if weight < 0 || weight > ChildWeights.most {
+            misuse(
+                "GroupOperation.add",
+                displayName,
+                "weight: \(weight): a part is 0 to \(ChildWeights.most)"
+            )
         }
         var met = Met()
         var walk = DependencyGraph.Walk()
@@ -232,12 +235,14 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
                     pool: core.pool,
                     isBlocking: core.isBlocking,
                     limit: limit,
-                    isSuspended: false
+                    isSuspended: false,
+                    lender: core
                 )
                 return (queue, true)
             }
-            let queue = OperationQueue()
+            let queue = StepPlace.currentLender.map { StepPlace(in: $0) } ?? OperationQueue()
             queue.name = bareName
+            queue.underlyingQueue = nil
             if qualityOfService != .default { queue.qualityOfService = qualityOfService }
             if let limit { queue.maxConcurrentOperationCount = limit }
             return (queue, true)

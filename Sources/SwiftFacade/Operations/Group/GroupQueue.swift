@@ -2,7 +2,8 @@
 //
 // Where the children of a group run. A group keeps its place in its own queue until its last child has ended. In a
 // serial queue, or one full of groups, children in the same queue would wait for places for ever: there they run in the
-// group's place (StepPlace.swift).
+// group's place (StepPlace.swift). A queue of the group's own is in that place, too: what its children begin in the queue
+// around the group.
 //
 // One circle remains, as with `flatMap`: a child that waits for the group, or for an operation behind it in the same
 // serial queue. It is searched for before the child is taken.

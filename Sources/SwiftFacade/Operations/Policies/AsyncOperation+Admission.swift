@@ -97,6 +97,12 @@ extension AsyncOperation {
             (record.admitted(), record.held.policies?.timeOut)
         }
         guard mayRun else { return }
+        if let limit, limit.duration <= .zero {
+            timeLimitPassed(limit.duration)
+            // Where the limit was first, the record keeps that error.
+            finish(error: cancellationError)
+            return
+        }
         if let limit { limitWork(limit) }
         beginWork()
     }

@@ -25,8 +25,8 @@ extension AsyncOperation {
     /// before the work (delay, conditions, categories) are not limited; all attempts of a ``RetryPolicy``, with their
     /// pauses, are limited together. A cancellation that comes before the limit decides instead.
     ///
-    /// To be called before the start, later is misuse; the last call counts. A limit of zero or less has passed when
-    /// the work begins. May be called from any thread.
+    /// To be called before the start, later is misuse; the last call counts. With a limit of zero or less the
+    /// work does not run. May be called from any thread.
     ///
     /// - Parameter clock: measures the limit.
     @discardableResult

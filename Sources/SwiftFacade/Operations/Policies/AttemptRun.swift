@@ -103,7 +103,11 @@ final class AttemptRun<Output: Sendable>: Sendable {
             place.run(for: operation) { [self] in next() }
         }
         state.withLock { $0.pause = alarm }
-        guard keep(alarm, .delay) else { return }
+        guard keep(alarm, .delay) else {
+            // It keeps the run, which keeps it.
+            alarm.cancel()
+            return
+        }
         // A cancellation that came before the alarm was stored found nothing to end.
         if operation.isCancelled { return cancelled() }
         alarm.arm(after: pause, on: terms.clock)

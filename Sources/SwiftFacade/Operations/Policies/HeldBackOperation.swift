@@ -14,6 +14,19 @@ protocol HeldBackOperation: Operation {
 }
 
 extension AsyncOperation: HeldBackOperation {
+    /// Before a debouncer or a throttler has it. Otherwise Foundation's queue would stop the program without a name, later.
+    final func beHeldBack(_ call: String) {
+        let reason: String? = record.withLock { record in
+            if record.isHeldBack { return "it was submitted already; an operation is submitted once" }
+            if record.phase == .finished { return "it has finished already; an operation runs once" }
+            if record.phase != .waiting { return "it is executing already; an operation runs once" }
+            if record.held.queue != nil { return "it is in a queue already; an operation is added once" }
+            record.isHeldBack = true
+            return nil
+        }
+        if let reason { misuse(call, displayName, reason) }
+    }
+
     final func supersede() {
         finish(error: OperationSuperseded(operation: bareName))
         // Whatever dependencies it waits for.

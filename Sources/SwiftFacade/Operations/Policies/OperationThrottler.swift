@@ -36,13 +36,30 @@ public final class OperationThrottler: Sendable {
         self.init(for: interval, on: OperationTarget { queue.addOperation($0) }, edges: edges, clock: clock)
     }
 
+    /// A throttler for a queue of the other kind.
+    public convenience init(
+        for interval: Duration,
+        on queue: InterlockQueue,
+        edges: Edges = .both,
+        clock: any Clock<Duration> = ContinuousClock()
+    ) {
+        self.init(
+            for: interval,
+            on: OperationTarget { [core = queue.core] in core.add($0, isBlocking: false) },
+            edges: edges,
+            clock: clock
+        )
+    }
+
     init(for interval: Duration, on target: OperationTarget, edges: Edges, clock: any Clock<Duration>) {
         pacer = Pacer(for: interval, .throttle, edges, on: clock, wake: target.take)
     }
 
-    /// Submits `operation`, which is in no queue and not started, and gives it back.
+    /// Submits `operation`, which is in no queue and not started, and gives it back; another one is misuse, as is a second
+    /// time.
     @discardableResult
     public func submit<Output>(_ operation: AsyncOperation<Output>) -> AsyncOperation<Output> {
+        operation.beHeldBack("OperationThrottler.submit")
         pacer.submit(operation)?.supersede()
         pacer.endWhenCancelled(operation)
         return operation

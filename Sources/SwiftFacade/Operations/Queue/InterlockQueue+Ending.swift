@@ -8,7 +8,11 @@ extension InterlockQueue {
     /// Blocks until the queue is empty: all has ended, also what was added meanwhile.
     ///
     /// Not for work of the queue, which would wait for itself. A suspended queue does not become empty.
-    @available(*, noasync, message: "it would block a thread of the cooperative pool; use `try await wait()`")
+    @available(
+        *,
+        noasync,
+        message: "it would block a thread of the cooperative pool; use `try await wait()` in a function"
+    )
     public func wait() {
         _ = core.block(until: forever)
     }
@@ -19,10 +23,21 @@ extension InterlockQueue {
     @available(
         *,
         noasync,
-        message: "it would block a thread of the cooperative pool; use `try await wait(until:)`"
+        message: "it would block a thread of the cooperative pool; use `try await wait(until:)` in a function"
     )
     public func wait(until deadline: ContinuousClock.Instant) -> Bool {
         core.block(until: Interlock.deadline(at: deadline))
+    }
+
+    /// As `wait(until:)`, for `timeout` at most.
+    @available(
+        *,
+        noasync,
+        message:
+            "it would block a thread of the cooperative pool; use `try await wait(timeout:)` in a function"
+    )
+    public func wait(timeout: Duration) -> Bool {
+        core.block(until: Interlock.deadline(in: timeout))
     }
 
     // MARK: Suspending
@@ -45,25 +60,64 @@ extension InterlockQueue {
         }
     }
 
+    /// As the suspending `wait(until:)`, for `timeout` at most.
+    public func wait(timeout: Duration) async throws(CancellationError) -> Bool {
+        try await wait(until: moment(in: timeout))
+    }
+
     // MARK: Ending
 
-    /// Waits until the queue is empty, for `limit` at most; the queue stays open.
+    /// Suspends until the queue is empty, for `limit` at most, in a cancelled task too; the queue stays open.
     ///
     /// - Returns: the names of what had not ended, sorted; of what has none, type and address.
     public func drain(within limit: Duration) async -> [String] {
-        _ = await core.suspend(until: moment(in: limit))
+        await suspend(within: limit)
         return left.map(\.bareName).sorted()
     }
 
-    /// Lets nothing more in, waits until the queue is empty, for `limit` at most, and cancels what is left then. A
-    /// suspended queue stays suspended until then.
+    /// As the suspending form. Blocks the thread.
+    @available(
+        *,
+        noasync,
+        message: "it would block a thread of the cooperative pool; use `await drain(within:)` in a function"
+    )
+    public func drain(within limit: Duration) -> [String] {
+        _ = core.block(until: Interlock.deadline(in: limit))
+        return left.map(\.bareName).sorted()
+    }
+
+    /// Lets nothing more in, suspends until the queue is empty, for `limit` at most, in a cancelled task too, and cancels
+    /// what is left then. A suspended queue stays suspended until then.
     ///
     /// What is cancelled and had not begun ends; what runs goes on until it ends.
     ///
     /// - Returns: the names of what was cancelled, sorted.
     public func shutDown(within limit: Duration) async -> [String] {
         core.close()
-        _ = await core.suspend(until: moment(in: limit))
+        await suspend(within: limit)
+        return cancelLeft()
+    }
+
+    /// As the suspending form. Blocks the thread.
+    @available(
+        *,
+        noasync,
+        message:
+            "it would block a thread of the cooperative pool; use `await shutDown(within:)` in a function"
+    )
+    public func shutDown(within limit: Duration) -> [String] {
+        core.close()
+        _ = core.block(until: Interlock.deadline(in: limit))
+        return cancelLeft()
+    }
+
+    /// In a task of its own: a cancellation of the caller's does not take the queue's time.
+    private func suspend(within limit: Duration) async {
+        let end = moment(in: limit)
+        _ = await Task { [core] in await core.suspend(until: end) }.value
+    }
+
+    private func cancelLeft() -> [String] {
         let left = left
         // Before the cancellation: an operation that has ended is not known any more.
         let names = left.map(\.bareName).sorted()

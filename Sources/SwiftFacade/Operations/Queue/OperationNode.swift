@@ -13,11 +13,16 @@ final class OperationNode: JobNode, @unchecked Sendable {
     /// The operation where it is of this module.
     private let own: (any QueuedOperation)?
 
-    init(_ core: QueueCore, _ operation: Operation, _ own: (any QueuedOperation)?, _ options: JobOptions) {
+    init(_ core: QueueCore, _ operation: Operation, _ own: (any QueuedOperation)?, isBlocking: Bool) {
         held = operation
         self.own = own
-        super.init(core, options, pending: 2) { unsafeDowncast($0, to: OperationNode.self).start() }
+        super.init(core, JobOptions(isBlocking: isBlocking), pending: 2) {
+            unsafeDowncast($0, to: OperationNode.self).start()
+        }
     }
+
+    /// What runs its parts that the queue does not begin.
+    var taskPool: WorkerPool { fields.pointee.isBlocking || core.isBlocking ? .blocking : core.pool }
 
     /// Nil after the end.
     var operation: Operation? { withStripe { _, _ in held } }
@@ -57,13 +62,36 @@ final class OperationNode: JobNode, @unchecked Sendable {
         if own == nil { dependenciesEnded() }
     }
 
+    // MARK: Priority
+
+    /// Takes the operation's priority over; true: the node is listed by another one.
+    @discardableResult
+    private func readPriority() -> Bool {
+        guard let operation else { return false }
+        let priority = JobPriority(operation.queuePriority)
+        return withStripe { fields, _ in
+            let phase = fields.pointee.phase
+            // The pool reads it from then on.
+            guard phase == .waiting || phase == .ready, fields.pointee.priority != priority else {
+                return false
+            }
+            fields.pointee.priority = priority
+            return phase == .ready
+        }
+    }
+
+    /// The priority has been set.
+    func priorityChanged() {
+        if readPriority() { core.admit(self) }
+    }
+
     // MARK: Operations of other classes
 
     /// Has the node become ready with the operation.
     ///
     /// - Parameter pause: before the next question to an operation that waits for nothing visible, in microseconds.
     func awaitReadiness(of operation: Operation, pause: Int = 100) {
-        if operation.isReady { return dependenciesEnded() }
+        if operation.isReady { return operationIsReady() }
         let above = operation.dependencies.filter { !$0.isFinished }
         if above.isEmpty {
             // Foundation tells those that depend on an operation of its end one after the other: this one may be the
@@ -110,15 +138,31 @@ extension OperationNode: ExplainingQueue {
         var running: [String]?
         return core.reason(self, &running)
     }
-    func operationIsReady() { dependenciesEnded() }
+    func operationIsReady() {
+        readPriority()
+        dependenciesEnded()
+    }
     func operationHasFinished() { end(error: nil) }
 }
 
 extension OperationNode: ResumingQueue {
     func resume(_ operation: Operation, _ body: @escaping @Sendable () -> Void) {
-        let pool = fields.pointee.isBlocking || core.isBlocking ? WorkerPool.blocking : core.pool
+        let pool = taskPool
         // A closed pool takes nothing more; the operation was accepted before.
         if !pool.submit(body) { DispatchQueue.global().async(execute: body) }
+    }
+}
+
+extension JobPriority {
+    init(_ priority: Operation.QueuePriority) {
+        self =
+            switch priority {
+            case .veryHigh: .veryHigh
+            case .high: .high
+            case .low: .low
+            case .veryLow: .veryLow
+            default: .normal
+            }
     }
 }
 
@@ -137,8 +181,13 @@ protocol QueuedOperation: ObservedOperation {
 extension AsyncOperation: QueuedOperation {
     final func enter(_ node: OperationNode) -> String? {
         record.withLock { record in
-            if let queue = record.held.queue as? OperationNode {
-                return "it is in the queue \(queue.core.name) already; an operation is added once"
+            switch record.held.queue {
+            case let node as OperationNode:
+                return "it is in the queue \(node.core.name) already; an operation is added once"
+            case let queue as OperationQueue:
+                return
+                    "it is in queue \(misuseName(queue.name, of: queue)) already; an operation is added once"
+            default: break
             }
             if record.phase == .finished { return "it has finished already; an operation runs once" }
             if record.phase != .waiting { return "it is executing already; an operation runs once" }

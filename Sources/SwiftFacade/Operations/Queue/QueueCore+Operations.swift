@@ -16,7 +16,7 @@ extension QueueCore {
 
     func add(_ operation: any QueuedOperation, _ isBlocking: Bool) {
         operation.announceEnqueued()
-        let node = OperationNode(self, operation, operation, options(operation, isBlocking))
+        let node = OperationNode(self, operation, operation, isBlocking: isBlocking)
         // Before the operation knows its node, and may tell it to run.
         node.enter(done: 0)
         let isRefused = node.isFinished
@@ -40,7 +40,7 @@ extension QueueCore {
                 "it is in the queue \(owner) already; an operation is added once"
             )
         }
-        let node = OperationNode(self, operation, nil, options(operation, isBlocking))
+        let node = OperationNode(self, operation, nil, isBlocking: isBlocking)
         node.enter(done: 0)
         if node.isFinished { return end(refused: operation) }
         node.awaitReadiness(of: operation)
@@ -55,16 +55,6 @@ extension QueueCore {
         }
         let ending = BlockNode<Void>(QueueCore.endings, JobOptions(), pending: 1) { operation.start() }
         ending.enter(done: 0)
-    }
-
-    private func options(_ operation: Operation, _ isBlocking: Bool) -> JobOptions {
-        let priority: WorkerPool.Priority =
-            switch operation.queuePriority {
-            case .veryHigh, .high: .high
-            case .low, .veryLow: .low
-            default: .normal
-            }
-        return JobOptions(priority: priority, isBlocking: isBlocking)
     }
 }
 

@@ -10,7 +10,7 @@ import CInterlock
 
 /// Jobs that are ready and may not run yet.
 struct ReadyList {
-    private var lists = [Deque(), Deque(), Deque()]
+    private var lists = Array(repeating: Deque(), count: 5)
     private var picks: UInt64 = 0
 
     private struct Deque {
@@ -31,38 +31,30 @@ struct ReadyList {
         }
     }
 
+    /// A node whose priority changes is listed again.
     mutating func append(_ node: JobNode) {
-        switch node.fields.pointee.priority {
-        case .high: lists[0].nodes.append(node)
-        case .normal: lists[1].nodes.append(node)
-        case .low: lists[2].nodes.append(node)
-        }
+        let priority = node.withStripe { fields, _ in fields.pointee.priority }
+        lists[Int(priority.rawValue)].nodes.append(node)
     }
 
-    /// The next job: high before normal before low, and so that none starves. Of 64 picks, one looks for a low job
-    /// first, and three for a normal one.
-    mutating func popFirst() -> JobNode? {
+    /// The next job, with the priority it is listed with: the highest first, and so that none starves. Of 64 picks, four
+    /// look for high, two for normal, and one each for low and very low ones first.
+    mutating func popFirst() -> (JobNode, JobPriority)? {
         picks &+= 1
-        let order =
+        let first: JobPriority =
             switch picks & 63 {
-            case 0: [2, 0, 1]
-            case 16, 32, 48: [1, 0, 2]
-            default: [0, 1, 2]
+            case 0: .veryLow
+            case 32: .low
+            case 16, 48: .normal
+            case 8, 24, 40, 56: .high
+            default: .veryHigh
             }
-        for index in order {
-            if let node = lists[index].popFirst() { return node }
+        if let node = lists[Int(first.rawValue)].popFirst() { return (node, first) }
+        for index in lists.indices {
+            if let node = lists[index].popFirst() { return (node, JobPriority(rawValue: Int8(index))!) }
         }
         return nil
     }
-}
-
-/// A barrier that has not ended.
-struct QueueBarrier {
-    let node: JobNode
-    /// Nodes that were added before it, after the barrier before it, and have not ended.
-    var before: Int32
-    /// Ready nodes that were added after it.
-    var held: [JobNode] = []
 }
 
 struct QueueState {
@@ -71,9 +63,7 @@ struct QueueState {
     var ready = ReadyList()
     /// Jobs that have a place, where places are counted.
     var running = 0
-    var barriers: [QueueBarrier] = []
-    /// Of the nodes that may run: those before the first barrier.
-    var generation: UInt32 = 0
+    var barriers = QueueBarriers()
     var isHeld = false
     /// The queue was shut down, and its time is over: what is left is cancelled and only ends.
     var isOver = false
@@ -137,10 +127,7 @@ final class QueueCore: Sendable {
     func letEnd() {
         set { state in
             state.isOver = true
-            for index in state.barriers.indices {
-                for node in state.barriers[index].held { state.ready.append(node) }
-                state.barriers[index].held = []
-            }
+            for node in state.barriers.takeHeld() { state.ready.append(node) }
         }
     }
 
@@ -169,20 +156,19 @@ final class QueueCore: Sendable {
     }
 
     private func list(_ node: JobNode, _ state: inout QueueState) {
-        let index = Int(node.fields.pointee.generation &- state.generation)
-        if index == 0 || state.isOver || node.fields.pointee.isBarrier {
-            state.ready.append(node)
-        } else {
-            state.barriers[index - 1].held.append(node)
-        }
+        let mayRun = state.isOver || node.fields.pointee.isBarrier
+        if mayRun || !state.barriers.hold(node) { state.ready.append(node) }
     }
 
     /// A node has ended: of an older generation, with a place, or a barrier.
-    func left(generation: UInt32?, freesPlace: Bool, isBarrier: Bool) {
+    func left(generation: UInt32?, freesPlace: Bool, barrier: JobNode?) {
         let submits = state.withLock { state in
             if freesPlace { state.running -= 1 }
-            if let generation { nodeLeft(generation, &state) }
-            if isBarrier { barrierMayRun(&state) }
+            if let generation { state.barriers.nodeLeft(generation) }
+            if let barrier {
+                for node in state.barriers.ended(barrier) { state.ready.append(node) }
+            }
+            if generation != nil || barrier != nil { barrierMayRun(&state) }
             return update(&state)
         }
         for node in submits { node.submit() }
@@ -192,8 +178,8 @@ final class QueueCore: Sendable {
     private func update(_ state: inout QueueState) -> [JobNode] {
         if state.mustHold != state.isHeld { state.mustHold ? hold(&state) : free(&state) }
         var submits: [JobNode] = []
-        while state.hasPlace, let node = state.ready.popFirst() {
-            if node.takePlace() {
+        while state.hasPlace, let (node, priority) = state.ready.popFirst() {
+            if node.takePlace(priority) {
                 state.running += 1
                 submits.append(node)
             }
@@ -202,14 +188,15 @@ final class QueueCore: Sendable {
     }
 
     private func hold(_ state: inout QueueState) {
+        stripes.withAll { stripes.forAll { hold(&$0, &state) } }
         state.isHeld = true
-        stripes.withAll {
-            stripes.forAll { stripe in
-                state.running += Int(stripe.started)
-                stripe.started = 0
-                stripe.era += 1
-            }
-        }
+    }
+
+    /// Holds a free stripe: what was submitted in it has places that the state counts.
+    private func hold(_ stripe: inout Stripe, _ state: inout QueueState) {
+        state.running += Int(stripe.started)
+        stripe.started = 0
+        stripe.era += 1
     }
 
     private func free(_ state: inout QueueState) {
@@ -222,46 +209,43 @@ final class QueueCore: Sendable {
     /// Adds a barrier: what is in the queue comes before it, what is added later after it.
     func addBarrier(_ node: JobNode) {
         node.fields.pointee.isBarrier = true
-        let submits = state.withLock { state in
-            var before: Int32 = 0
-            stripes.withAll {
-                stripes.forAll { stripe in
-                    before += stripe.current
-                    stripe.current = 0
-                    stripe.generation &+= 1
-                }
+        var isRefused = false
+        let submits = state.withLock { state -> [JobNode] in
+            guard let before = beginGeneration(&state) else {
+                isRefused = true
+                return []
             }
             // A barrier waits for its turn: so nothing runs here.
             node.enter(done: 0)
-            state.barriers.append(QueueBarrier(node: node, before: before))
+            state.barriers.append(node, before: before)
             barrierMayRun(&state)
             return update(&state)
         }
         for node in submits { node.submit() }
+        // The closed queue ends it, and what it held is freed: outside the lock.
+        if isRefused { node.enter(done: 0) }
     }
 
-    private func nodeLeft(_ generation: UInt32, _ state: inout QueueState) {
-        let index = Int(generation &- state.generation)
-        state.barriers[index].before -= 1
-        barrierMayRun(&state)
-    }
-
-    private func barrierMayRun(_ state: inout QueueState) {
-        while let first = state.barriers.first, first.before == 0 {
-            if first.node.becomeReadyBarrier() {
-                state.ready.append(first.node)
-                return
+    /// The nodes that were added after the last barrier; nil in a closed queue. In the same hold of all stripes they
+    /// are held: between two holds, a job that comes after the barrier would run beside it.
+    private func beginGeneration(_ state: inout QueueState) -> Int? {
+        stripes.withAll {
+            if stripes.isClosed { return nil }
+            var before = 0
+            let holds = !state.isHeld && !state.isOver
+            stripes.forAll { stripe in
+                before += Int(stripe.current)
+                stripe.current = 0
+                stripe.generation &+= 1
+                if holds { hold(&stripe, &state) }
             }
-            // Running, or ended: cancelled, or refused by a closed queue.
-            if !first.node.isFinished { return }
-            removeFirstBarrier(&state)
+            if holds { state.isHeld = true }
+            return before
         }
     }
 
-    private func removeFirstBarrier(_ state: inout QueueState) {
-        let barrier = state.barriers.removeFirst()
-        state.generation &+= 1
-        for node in barrier.held { state.ready.append(node) }
+    private func barrierMayRun(_ state: inout QueueState) {
+        if let barrier = state.barriers.next(), barrier.becomeReadyBarrier() { state.ready.append(barrier) }
     }
 
     // MARK: Waiting and ending
@@ -274,9 +258,7 @@ final class QueueCore: Sendable {
     }
 
     func block(until deadline: UInt64) -> Bool {
-        WorkerPool.withBlockingCall {
-            waiters.block(until: deadline, admit: { stripes.isEmptyOrAwaited() })
-        }
+        waiters.block(until: deadline, admit: { stripes.isEmptyOrAwaited() })
     }
 
     func suspend(until deadline: ContinuousClock.Instant?) async -> WaitOutcome {
@@ -284,16 +266,11 @@ final class QueueCore: Sendable {
     }
 
     func close() {
-        stripes.withAll { stripes.forAll { $0.isClosed = true } }
+        // Under the state's lock: not between the two steps of adding a barrier.
+        state.withLock { _ in stripes.withAll { stripes.forAll { $0.isClosed = true } } }
     }
 
-    var isClosed: Bool {
-        stripes.withAll {
-            var isClosed = false
-            stripes.forAll { isClosed = $0.isClosed }
-            return isClosed
-        }
-    }
+    var isClosed: Bool { stripes.withAll { stripes.isClosed } }
 
     // MARK: Explaining
 
@@ -302,13 +279,12 @@ final class QueueCore: Sendable {
     func reason(_ node: JobNode, _ running: inout [String]?) -> WaitReason? {
         let (reason, isFull): (WaitReason?, Bool) = state.withLock { state in
             if state.isSuspended { return (.queueSuspended(name), false) }
-            let index = Int(node.fields.pointee.generation &- state.generation)
             if node.fields.pointee.isBarrier {
-                let before = state.barriers.first { $0.node === node }?.before ?? 0
-                return (before > 0 ? .before(Int(before)) : nil, false)
+                let before = state.barriers.nodes(before: node)
+                return (before > 0 ? .before(before) : nil, false)
             }
-            if index > 0, index <= state.barriers.count {
-                return (.barrier(state.barriers[index - 1].node.bareName), false)
+            if let barrier = state.barriers.barrier(before: node.fields.pointee.generation) {
+                return (.barrier(barrier.bareName), false)
             }
             return (nil, state.limit != nil && !state.hasPlace)
         }

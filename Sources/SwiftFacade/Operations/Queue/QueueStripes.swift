@@ -125,6 +125,9 @@ final class QueueStripes: @unchecked Sendable {
         for index in 0..<Self.count { body(&self[index].value.pointee) }
     }
 
+    /// Under all locks; all stripes are closed together.
+    var isClosed: Bool { self[0].value.pointee.isClosed }
+
     /// Whether nothing is left; if something is, the stripe that becomes empty is awaited.
     func isEmptyOrAwaited() -> Bool {
         withAll {

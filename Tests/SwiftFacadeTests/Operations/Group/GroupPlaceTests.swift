@@ -47,6 +47,24 @@ import Testing
         #expect(try await outer.value == (0..<3).map { [$0, $0 + 10, $0 + 20] })
     }
 
+    /// The outer group runs its children in a queue of its own; what they begin is for the serial queue that it is in.
+    @Test(arguments: QueueKind.all) func whatChildrenOfAnOwnQueueBeginInTheQueueAroundItEnds(kind: QueueKind)
+        async throws
+    {
+        let queue = kind.make(1)
+        let outer = GroupOperation<[Int]>(name: "outer")
+        let inner = queue.group(nil, of: Int.self)
+        let source = AsyncOperation<Int> { 1 }
+        let below = queue.flatMap(source, name: nil) { number in AsyncOperation { number + 1 } }
+        try inner.add(source)
+        try inner.add(below)
+        try outer.add(inner)
+        let after = AsyncOperation<Int> { 7 }
+        queue.enqueue(outer, after)
+        #expect(try await outer.value == [[1, 2]])
+        #expect(try await after.value == 7)
+    }
+
     @Test(arguments: QueueKind.all) func aQueueFullOfGroupsEnds(kind: QueueKind) async throws {
         let queue = kind.make(2)
         let groups = try (0..<6).map { number in

@@ -336,6 +336,21 @@ func letOthersRun() async {
         #expect(try await behind.value == 1)
     }
 
+    /// What is held is let go one after the other; the first suspends the group again.
+    @Test func whatAResumptionLetsGoIsHeldAnewBehindTheNextSuspension() {
+        let (suspension, trace) = (GroupSuspension(), Trace<Int>())
+        suspension.suspend("group")
+        suspension.pass {
+            trace.add(1)
+            suspension.suspend("group")
+        }
+        suspension.pass { trace.add(2) }
+        suspension.resume()
+        #expect(trace.events == [1])
+        suspension.resume()
+        #expect(trace.events == [1, 2])
+    }
+
     @Test func whatAGivenQueueHasOfAnotherClassBegins() async throws {
         let home = OperationQueue()
         home.maxConcurrentOperationCount = 1

@@ -216,4 +216,18 @@ private let chainLength = underThreadSanitizer(20_000, instead: 100_000)
             exit(living.total == 1 && living.living == 0 ? EXIT_SUCCESS : EXIT_FAILURE)
         }
     }
+
+    /// The job holds the operation, whose hook holds the job's node.
+    @Test func aCancelledJobBehindAnOperationThatNeverRunsIsFreed() {
+        let queue = InterlockQueue(name: "queue")
+        weak var node: JobNode?
+        do {
+            let operation = AsyncOperation<Int>(name: "never") { 1 }
+            let job = queue.job(after: operation) { $0 + 1 }
+            node = job.node
+            job.cancel()
+        }
+        #expect(node == nil)
+        #expect(queue.count == 0)
+    }
 }

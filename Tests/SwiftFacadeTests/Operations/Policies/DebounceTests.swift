@@ -181,4 +181,41 @@ import Testing
         await moving
         #expect(operations.events.count == 10_000)
     }
+    /// Both kinds of queue.
+    @Test func anInterlockQueueRunsWhatItsDebouncerAndThrottlerLetThrough() async throws {
+        let queue = InterlockQueue(name: "own")
+        let debouncer = OperationDebouncer(for: .seconds(1), on: queue, clock: clock)
+        let throttler = OperationThrottler(for: .seconds(1), on: queue, edges: .leading, clock: clock)
+        let (early, late) = (operation(1), operation(2))
+        debouncer.submit(early)
+        debouncer.submit(late)
+        #expect(superseded(early))
+        #expect(try await throttler.submit(operation(3)).value == 3)
+        #expect(superseded(throttler.submit(operation(4))))
+        debouncer.flush()
+        #expect(try await late.value == 2)
+        #expect(trace.events == [3, 2])
+    }
+
+    @Test(arguments: ["twice", "queued", "finished"]) func anOperationThatIsNotNewIsReported(how: String) async {
+        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+            [how] in
+            let queue = InterlockQueue(name: "queue", isSuspended: true)
+            let debouncer = OperationDebouncer(for: .seconds(600), on: queue)
+            let operation = AsyncOperation<Int>(name: "page") { 1 }
+            switch how {
+            case "twice": debouncer.submit(operation)
+            case "queued": queue.add(operation)
+            default: operation.start()
+            }
+            debouncer.submit(operation)
+        }
+        let seen =
+            switch how {
+            case "twice": "it was submitted already; an operation is submitted once"
+            case "queued": "it is in a queue already; an operation is added once"
+            default: "it has finished already; an operation runs once"
+            }
+        #expect(sentence(result).contains("OperationDebouncer.submit(\"page\"): \(seen)"))
+    }
 }

@@ -27,6 +27,44 @@ import Testing
         }
     }
 
+    /// The end comes from the policy's own question: the pause that follows is not begun.
+    @Test func anOperationThatEndsWhileItsAttemptIsJudgedIsFreed() async {
+        let living = LifetimeCounter()
+        for number in 0..<10 {
+            let kept = VisibleMutex<AsyncOperation<Int>?>(nil)
+            let captured = Counted(number, living)
+            let policy = RetryPolicy(
+                attempts: 5,
+                backoff: .constant(.milliseconds(1)),
+                where: { _ in
+                    kept.withLock { $0.take() }?.finish(.success(7))
+                    return true
+                }
+            )
+            let operation = AsyncOperation<Int>(retry: policy) { throw JobFailure(why: "\(captured.id)") }
+            kept.withLock { $0 = operation }
+            operation.start()
+        }
+        await eventually("all are freed") { living.living == 0 }
+    }
+
+    /// A cancellation beside the end of an attempt, its pause, and the next attempt.
+    @Test func whatIsCancelledBetweenTwoAttemptsIsFreed() async {
+        let living = LifetimeCounter()
+        for number in 0..<underThreadSanitizer(500, instead: 5_000) {
+            let captured = Counted(number, living)
+            let policy = RetryPolicy(attempts: 5, backoff: .constant(.milliseconds(1)))
+            let operation = AsyncOperation<Int>(retry: policy) { (completion: Completion<Int>) in
+                DispatchQueue.global().async { completion.fail(JobFailure(why: "\(captured.id)")) }
+            }
+            operation.start()
+            for _ in 0..<number % 50 { sched_yield() }
+            operation.cancel()
+            _ = try? await operation.value
+        }
+        await eventually("all are freed") { living.living == 0 }
+    }
+
     @Test(arguments: Kind.allCases) func whatFailsIsTriedAgainAfterAPause(kind: Kind) async throws {
         let tries = Counter()
         let policy = RetryPolicy(

@@ -38,6 +38,27 @@ import Testing
         #expect("\(error)" == "the work of operation slow had not ended after 3.0 seconds")
     }
 
+    @Test(arguments: [Duration.zero, .seconds(-5)]) func withALimitThatHasPassedTheWorkNeverRuns(limit: Duration)
+        async
+    {
+        let ran = Counter()
+        for number in 0..<200 {
+            let operation =
+                number % 2 == 0
+                ? AsyncOperation<Int>(name: "slow") { ran.increment() }
+                : AsyncOperation<Int>(name: "slow") { (completion: Completion<Int>) in
+                    completion.succeed(ran.increment())
+                }
+            operation.timeOut(after: limit)
+            operation.start()
+            #expect(operation.isCancelled && operation.isFinished)
+            await #expect(throws: OperationTimedOut(operation: "slow", limit: limit)) {
+                try await operation.value
+            }
+        }
+        #expect(ran.value == 0)
+    }
+
     @Test func aClosureIsWaitedForAndItsValueIsNotUsed() async throws {
         let (begun, goOn) = (Handshake(), Handshake())
         let operation = AsyncOperation<Int>(name: "slow") {

@@ -82,10 +82,56 @@ import Testing
         queue.enqueue(late, lateForeign)
         await #expect(throws: OperationQueueClosed(queue: "queue")) { try await late.value }
         #expect(eventually { lateForeign.isFinished && lateForeign.isCancelled })
-        await #expect(throws: OperationQueueClosed(queue: "queue")) {
-            try await queue.addBarrier { ran.increment() }.value
+        weak var captured: Counter?
+        let barrier: Job<Void>
+        do {
+            let counter = Counter()
+            captured = counter
+            barrier = queue.addBarrier { _ = counter.increment() }
         }
+        await #expect(throws: OperationQueueClosed(queue: "queue")) { try await barrier.value }
+        #expect(captured == nil, "a refused barrier keeps what its closure held")
         #expect(await queue.shutDown(within: .seconds(60)) == [] && ran.value == 0)
+    }
+
+    @Test func aCancelledTaskGivesTheQueueItsTime() async throws {
+        let (begun, end) = (Event(), Event())
+        let job = queue.job(name: "slow", isBlocking: true) {
+            begun.happen()
+            end.wait()
+            return 1
+        }
+        begun.wait()
+        let behind = job.then { $0 + 1 }
+        let ending = Task { [queue] in
+            withUnsafeCurrentTask { $0?.cancel() }
+            let drained = await queue.drain(within: .milliseconds(1))
+            end.happen()
+            return (drained, await queue.shutDown(within: .seconds(600)))
+        }
+        let (drained, cancelled) = await ending.value
+        #expect(drained.contains("slow") && cancelled == [])
+        #expect(try await behind.value == 2)
+    }
+
+    @Test func theBlockingFormsEndAsTheOthers() async {
+        let (begun, end) = (Event(), Event())
+        queue.job(name: "slow", isBlocking: true) {
+            begun.happen()
+            end.wait()
+        }
+        begun.wait()
+        queue.addBarrier(name: "behind") {}
+        let queue = queue
+        let seen = await blocking {
+            (
+                queue.wait(timeout: .milliseconds(1)), queue.drain(within: .milliseconds(1)),
+                queue.shutDown(within: .milliseconds(1))
+            )
+        }
+        #expect(!seen.0 && seen.1 == ["behind", "slow"] && seen.2 == ["behind", "slow"])
+        end.happen()
+        #expect(await blocking { queue.wait(timeout: .seconds(600)) })
     }
 
     // Those above refer to it, unretained.

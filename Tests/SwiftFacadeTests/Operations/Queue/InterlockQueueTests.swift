@@ -3,6 +3,7 @@
 // InterlockQueue: what may run when, for jobs, for this module's operations and for Foundation's.
 
 import Foundation
+import Synchronization
 import Testing
 
 @testable import Interlock
@@ -137,6 +138,82 @@ import Testing
         #expect(high == high.sorted())
     }
 
+    /// As in Foundation's queue; and one that is changed in the queue moves.
+    @Test func fivePrioritiesAreTakenInTheirOrderAndMayChangeInTheQueue() async throws {
+        queue.limit = 1
+        queue.suspend()
+        let trace = Trace<String>()
+        func add(_ name: String, _ priority: Operation.QueuePriority) -> Operation {
+            let operation = AsyncOperation<Void>(name: name) { trace.add(name) }
+            operation.queuePriority = priority
+            queue.add(operation)
+            return operation
+        }
+        _ = add("very low", .veryLow)
+        _ = add("low", .low)
+        let raised = add("raised", .veryLow)
+        _ = add("normal", .normal)
+        let lowered = add("lowered", .veryHigh)
+        _ = add("high", .high)
+        _ = add("very high", .veryHigh)
+        raised.queuePriority = .veryHigh
+        lowered.queuePriority = .low
+        lowered.queuePriority = .veryLow
+        let foreign = BlockOperation { trace.add("foreign") }
+        foreign.queuePriority = .high
+        queue.add(foreign)
+        queue.resume()
+        try await queue.wait()
+        #expect(
+            trace.events == [
+                "very high", "raised", "high", "foreign", "normal", "low", "very low", "lowered",
+            ]
+        )
+        #expect(raised.queuePriority == .veryHigh)
+    }
+
+    /// Behind a barrier, too.
+    @Test func aPriorityThatChangesBehindABarrierDoesNotPassIt() async throws {
+        let (begun, end) = (Event(), Latch(count: 1))
+        let trace = Trace<String>()
+        queue.job(isBlocking: true) {
+            begun.happen()
+            end.wait()
+        }
+        begun.wait()
+        queue.addBarrier { trace.add("barrier") }
+        let behind = AsyncOperation<Void> { trace.add("behind") }
+        queue.add(behind)
+        behind.queuePriority = .veryHigh
+        end.countDown()
+        try await queue.wait()
+        #expect(trace.events == ["barrier", "behind"])
+    }
+
+    /// What suspends in a blocking queue goes on on its pool.
+    @Test func asyncWorkOfABlockingQueueRunsOnTheBlockingPool() async throws {
+        let blocking = InterlockQueue(name: "blocking", isBlocking: true)
+        let plain = try await blocking.job { threadName() }.value
+        let job = try await blocking.job { () async -> String in threadName() }.value
+        let operation = AsyncOperation<String> { () async -> String in threadName() }
+        blocking.add(operation)
+        let pool = plain.prefix { $0 != "-" }
+        #expect(job.hasPrefix(pool) && !pool.isEmpty, "\(plain), \(job)")
+        #expect(try await operation.value.hasPrefix(pool))
+    }
+
+    /// In the thread's own succession, too.
+    @Test func aBlockingJobBehindAnotherOneRunsOnTheBlockingPool() async throws {
+        queue.suspend()
+        let above = queue.job { threadName() }
+        let below = queue.job(after: above, isBlocking: true) { _ in threadName() }
+        let last = queue.job(after: below) { _ in threadName() }
+        queue.resume()
+        let names = [try await above.value, try await below.value, try await last.value]
+        let pools = names.map { name in name.prefix { $0 != "-" } }
+        #expect(pools[0] == pools[2] && pools[0] != pools[1], "\(names)")
+    }
+
     // MARK: Barriers
 
     @Test func aBarrierRunsAloneBetweenWhatCameBeforeAndAfter() async throws {
@@ -161,23 +238,66 @@ import Testing
         #expect(before.isFinished && first.isFinished)
     }
 
-    @Test func aCancelledBarrierLetsTheOthersPass() async throws {
+    /// busy  [ first, cancelled ]  after  [ second ]  last
+    @Test func aCancelledBarrierHoldsNothingBack() async throws {
         let (begun, end) = (Event(), Latch(count: 1))
-        queue.job(isBlocking: true) {
+        queue.job(name: "busy", isBlocking: true) {
             begun.happen()
             end.wait()
         }
         begun.wait()
-        let barrier = queue.addBarrier { 1 }
-        let after = queue.job { 2 }
-        barrier.cancel()
-        #expect(barrier.isFinished && !after.isFinished)
-        end.countDown()
+        let first = queue.addBarrier(name: "first") { 1 }
+        let after = queue.job(name: "after") { 2 }
+        let second = queue.addBarrier(name: "second") { 3 }
+        let last = queue.job(name: "last") { 4 }
+        #expect(queue.explainWaiting()["after"]?.reasons == [.barrier("first")])
+        first.cancel()
         #expect(try await after.value == 2)
+        // What came before the cancelled one still comes before the next.
+        #expect(queue.explainWaiting()["second"]?.reasons == [.before(1)])
+        #expect(queue.explainWaiting()["last"]?.reasons == [.barrier("second")])
+        let between = queue.addBarrier(name: "between") { 5 }
+        between.cancel()
+        let held = queue.job(name: "held") { 6 }
+        #expect(queue.explainWaiting()["held"]?.reasons == [.barrier("second")])
+        end.countDown()
+        let values = [try await second.value, try await last.value, try await held.value]
+        #expect(values == [3, 4, 6])
         // An empty queue's barrier runs at once.
         try await queue.wait()
-        #expect(try await queue.addBarrier { 3 }.value == 3)
-        #expect(try await queue.job { 4 }.value == 4)
+        #expect(try await queue.addBarrier { 7 }.value == 7)
+        #expect(try await queue.job { 8 }.value == 8)
+    }
+
+    /// Threads add jobs beside another that adds barriers.
+    @Test func noJobThatIsAddedBesideABarrierRunsBesideIt() async throws {
+        let violations = await blocking { [queue] in
+            let inside = Atomic<Int>(0)
+            let violations = Atomic<Int>(0)
+            let alone = 1 << 32
+            onThreads(3) { thread in
+                for _ in 0..<underThreadSanitizer(1_000, instead: 20_000) {
+                    let job =
+                        thread == 0
+                        ? queue.addBarrier {
+                            if inside.add(alone, ordering: .relaxed).oldValue != 0 {
+                                violations.add(1, ordering: .relaxed)
+                            }
+                            inside.subtract(alone, ordering: .relaxed)
+                        }
+                        : queue.job {
+                            if inside.add(1, ordering: .relaxed).oldValue >= alone {
+                                violations.add(1, ordering: .relaxed)
+                            }
+                            inside.subtract(1, ordering: .relaxed)
+                        }
+                    // No backlog: the barriers meet jobs that are being added.
+                    _ = job.wait()
+                }
+            }
+            return violations.load(ordering: .relaxed)
+        }
+        #expect(violations == 0)
     }
 
     // MARK: Reasons

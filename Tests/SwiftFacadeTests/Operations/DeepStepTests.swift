@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Steps that make steps, as deep as a service has pages: they end, and are cancelled, without nesting.
+
+import Foundation
+import Testing
+
+@testable import Interlock
+
+private let depth = underThreadSanitizer(2_000, instead: 20_000)
+
+@Suite(.timeLimit(.minutes(5)), .serialized) struct DeepStepTests {
+    let queue = InterlockQueue(name: "pages")
+    let foundation = OperationQueue()
+
+    /// The page `number`: asks for the next one, until `last` gives the result.
+    private static func page(
+        _ number: Int,
+        of count: Int,
+        on queue: InterlockQueue,
+        last: @escaping @Sendable () -> AsyncOperation<Int>
+    ) -> AsyncOperation<Int> {
+        let page = AsyncOperation<Int> { number }
+        let all = page.flatMap(on: queue) { number in
+            number < count ? Self.page(number + 1, of: count, on: queue, last: last) : last()
+        }
+        queue.add(page)
+        return all
+    }
+
+    @Test func stepsThatMakeStepsEndAtAnyDepth() async throws {
+        let all = Self.page(0, of: depth, on: queue) { AsyncOperation { 7 } }
+        queue.add(all)
+        #expect(try await all.value == 7)
+        try await queue.wait()
+    }
+
+    @Test func aCancellationReachesTheDeepestStep() async throws {
+        let begun = Handshake()
+        let (told, last) = (Counter(), Counter())
+        let all = Self.page(0, of: depth, on: queue) {
+            AsyncOperation { (completion: Completion<Int>) in
+                completion.onCancel {
+                    told.increment()
+                    completion.fail(JobFailure())
+                }
+                last.increment()
+                begun.give()
+            }
+        }
+        queue.add(all)
+        await begun.taken()
+        all.cancel()
+        await #expect(throws: OperationCancelled.self) { try await all.value }
+        try await queue.wait()
+        #expect(told.value == 1 && last.value == 1)
+    }
+
+    @Test func stepsThatMakeStepsEndAtAnyDepthInFoundationsQueue() async throws {
+        // Each level has an operation of Foundation's queue and a queue of its own.
+        let levels = underThreadSanitizer(200, instead: 2_000)
+        let all = Self.page(0, of: levels, on: foundation).enqueued(on: foundation)
+        #expect(try await all.value == 7)
+    }
+
+    private static func page(_ number: Int, of count: Int, on queue: OperationQueue) -> AsyncOperation<Int> {
+        AsyncOperation<Int> { number }.enqueued(on: queue).flatMap(on: queue) { number in
+            number < count ? page(number + 1, of: count, on: queue) : AsyncOperation { 7 }
+        }
+    }
+}
