@@ -70,7 +70,7 @@ extension GCD {
         try await begun(on: queue, until: nil, work)!
     }
 
-    /// As ``run(on:_:)``, if the work begins until `deadline`.
+    /// As ``run(on:_:)``, if the work begins before `deadline`.
     ///
     /// - Returns: `nil` if the work had not begun in time: it will not run, and its captures are freed.
     @inlinable

@@ -46,7 +46,7 @@ extension AsyncOperation: JobUpstream {
 
 /// The edge from an operation to a job. An operation that goes without an end takes it along: the job, which was
 /// cancelled, is kept no longer.
-// `isOver` is set by the one hook, or by who made the edge in vain.
+// `isOver` is set by the hook, or where the edge was made after the operation's end.
 private final class OperationWait: @unchecked Sendable {
     private let node: JobNode
     var isOver = false

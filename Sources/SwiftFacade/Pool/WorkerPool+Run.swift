@@ -29,7 +29,7 @@ extension WorkerPool {
         try blocked(priority, forever, work)!.get()
     }
 
-    /// Runs `work` as `run(priority:_:)`, if it begins until `deadline`. Blocks the thread.
+    /// Runs `work` as `run(priority:_:)`, if it begins before `deadline`. Blocks the thread.
     ///
     /// - Returns: What `work` returns, or `nil` if it had not begun in time: it will not run.
     @_disfavoredOverload
@@ -107,7 +107,7 @@ extension WorkerPool {
         try await SuspendingRun(work).wait(on: core, priority.inC, until: nil)!
     }
 
-    /// Runs `work` as the suspending `run(priority:_:)`, if it begins until `deadline`.
+    /// Runs `work` as the suspending `run(priority:_:)`, if it begins before `deadline`.
     ///
     /// - Returns: What `work` returns, or `nil` if it had not begun in time: it will not run.
     public func run<Value: Sendable>(

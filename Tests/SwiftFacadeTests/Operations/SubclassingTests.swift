@@ -14,6 +14,7 @@ import Testing
             import Foundation
             import Interlock
 
+            // Its own state is constant.
             final class Page: AsyncOperation<Int>, @unchecked Sendable {
                 let number: Int
                 init(_ number: Int) {
@@ -27,6 +28,7 @@ import Testing
                 override func executionCancelled() { super.executionCancelled() }
             }
 
+            // Its own state is constant.
             final class Book: GroupOperation<Int>, @unchecked Sendable {
                 let title: String
                 init(_ title: String) {

@@ -76,9 +76,8 @@ import Testing
             let thread = TestThread {
                 let consumer = handoff.take()
                 var mine: [Int] = []
-                let limit = ContinuousClock.now + .seconds(120)
                 while mine.count < Self.each * Self.tasks,
-                    let element = try? consumer.pop(until: limit).element()
+                    let element = try? consumer.pop(timeout: .seconds(120)).element()
                 { mine.append(element.id) }
                 consumer.close()
                 received.append(contentsOf: mine)
@@ -105,10 +104,9 @@ import Testing
             let handoff = Handoff(producer)
             let thread = TestThread {
                 let producer = handoff.take()
-                let limit = ContinuousClock.now + .seconds(120)
                 for value in 0..<Self.each * Self.tasks {
                     let element = Counted(value, counter)
-                    guard producer.push(element, until: limit).isPushed else { return }
+                    guard producer.push(element, timeout: .seconds(120)).isPushed else { return }
                 }
                 producer.close()
             }

@@ -43,7 +43,7 @@ extension BoundedRunner {
         try await awaited(until: nil) { .work($0.fulfilling(work)) }!
     }
 
-    /// As ``run(_:)``, if the work begins until `deadline`.
+    /// As ``run(_:)``, if the work begins before `deadline`.
     ///
     /// - Returns: `nil` if the work had not begun in time; it will not run.
     public func run<Value: Sendable>(
@@ -106,7 +106,7 @@ extension BoundedRunner {
         try await wrapped(label, "\(file):\(line)", until: nil, start)!
     }
 
-    /// As ``wrap(_:file:line:_:)``, if the function is started until `deadline`.
+    /// As ``wrap(_:file:line:_:)``, if the function is started before `deadline`.
     ///
     /// - Returns: `nil` if it was not started in time; it will not be.
     public func wrap<Value: Sendable>(

@@ -57,7 +57,8 @@ import Testing
 
     /// Alarms that had gone off before they were stopped, and come to the lock late.
     @Test func alarmsOfAnEarlierSuccessionDoNotEndALaterOne() {
-        let pacer = Pacer<Int>(for: .seconds(1), .debounce(limit: .seconds(2)), .trailing, on: clock) { [trace] in
+        let pacer = Pacer<Int>(for: .seconds(1), .debounce(limit: .seconds(2)), .trailing, on: clock) {
+            [trace] in
             if let item = $0.takeReady() { trace.add(item) }
         }
         #expect(pacer.submit(1) == nil)

@@ -231,6 +231,20 @@ final class Held: Sendable {
         #expect(error?.description.contains("wait for each other") == true)
     }
 
+    @Test func aChildThatNeedsWhatItsGroupHoldsIsExplained() async throws {
+        let category = ExclusionCategory("group's")
+        let group = GroupOperation<Int>(name: "group").excludes(category)
+        let child = AsyncOperation<Int>(name: "child") { 1 }.excludes(category)
+        try group.add(child)
+        queue.addOperation(group)
+        await eventually("it waits") { category.waiters == ["child"] }
+        let explanation = group.explainWaiting()
+        #expect(explanation["group"]?.reasons == [.work, .child("child")])
+        #expect(explanation["child"]?.reasons == [.exclusion(category: category.name, holder: "group")])
+        child.cancel()
+        await #expect(throws: OperationCancelled.self) { try await group.value }
+    }
+
     // The step holds a; waiting holds b and waits for a; inner waits for b, or for waiting itself.
     @Test(arguments: [false, true]) func aLongerCircleIsSeenFromEitherSide(throughDependency: Bool)
         async throws

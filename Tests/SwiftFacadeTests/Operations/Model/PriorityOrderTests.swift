@@ -10,24 +10,24 @@ import Testing
 
 /// The orders that a queue promises, as a sequential program: positions in the order of the starts.
 private enum PriorityOrder {
+    private static let order: [Operation.QueuePriority] = [.veryHigh, .high, .normal, .low, .veryLow]
+
     /// Foundation's: five priorities, one after the other.
     static func strict(_ priorities: [Operation.QueuePriority]) -> [Int] {
-        let order: [Operation.QueuePriority] = [.veryHigh, .high, .normal, .low, .veryLow]
-        return order.flatMap { priority in priorities.indices.filter { priorities[$0] == priority } }
+        order.flatMap { priority in priorities.indices.filter { priorities[$0] == priority } }
     }
 
-    /// Three priorities, and of 64 picks one that looks for a low one first and three for a normal one: none starves.
-    /// Which of the 64 comes first depends on what the queue did before: `firstPick`.
+    /// The same, but of 64 picks four look for a high one first, two for a normal one, one each for a low and a very low
+    /// one: none starves. Which of the 64 comes first depends on what the queue did before: `firstPick`.
     static func fair(_ priorities: [Operation.QueuePriority], firstPick: Int) -> [Int] {
-        var high = priorities.indices.filter { priorities[$0].rawValue > 0 }[...]
-        var normal = priorities.indices.filter { priorities[$0] == .normal }[...]
-        var low = priorities.indices.filter { priorities[$0].rawValue < 0 }[...]
+        var lists = order.map { priority in priorities.indices.filter { priorities[$0] == priority }[...] }
         return priorities.indices.compactMap { start in
-            switch (firstPick + start) % 64 {
-            case 0: low.popFirst() ?? high.popFirst() ?? normal.popFirst()
-            case 16, 32, 48: normal.popFirst() ?? high.popFirst() ?? low.popFirst()
-            default: high.popFirst() ?? normal.popFirst() ?? low.popFirst()
+            let pick = (firstPick + start) % 64
+            let first = pick == 0 ? 4 : pick == 32 ? 3 : pick % 32 == 16 ? 2 : pick % 16 == 8 ? 1 : 0
+            for level in [first, 0, 1, 2, 3, 4] {
+                if let next = lists[level].popFirst() { return next }
             }
+            return nil
         }
     }
 

@@ -175,7 +175,9 @@ import Testing
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
             try GroupOperation<Int>(name: "group").add(AsyncOperation { 1 }, weight: -1)
         }
-        #expect(sentence(result).contains("GroupOperation.add(\"group\"): weight: -1: a part is 0 to 4294967296"))
+        #expect(
+            sentence(result).contains("GroupOperation.add(\"group\"): weight: -1: a part is 0 to 4294967296")
+        )
     }
 
     @Test func aJobOfAGroupHasAProgressOfItsOwn() throws {

@@ -197,7 +197,9 @@ import Testing
         #expect(trace.events == [3, 2])
     }
 
-    @Test(arguments: ["twice", "queued", "finished"]) func anOperationThatIsNotNewIsReported(how: String) async {
+    @Test(arguments: ["twice", "queued", "finished"]) func anOldOperationIsReported(how: String)
+        async
+    {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
             [how] in
             let queue = InterlockQueue(name: "queue", isSuspended: true)

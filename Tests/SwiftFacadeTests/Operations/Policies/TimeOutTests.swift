@@ -38,7 +38,9 @@ import Testing
         #expect("\(error)" == "the work of operation slow had not ended after 3.0 seconds")
     }
 
-    @Test(arguments: [Duration.zero, .seconds(-5)]) func withALimitThatHasPassedTheWorkNeverRuns(limit: Duration)
+    @Test(arguments: [Duration.zero, .seconds(-5)]) func withAPassedLimitTheWorkNeverRuns(
+        limit: Duration
+    )
         async
     {
         let ran = Counter()

@@ -269,35 +269,31 @@ import Testing
         #expect(try await queue.job { 8 }.value == 8)
     }
 
-    /// Threads add jobs beside another that adds barriers.
-    @Test func noJobThatIsAddedBesideABarrierRunsBesideIt() async throws {
-        let violations = await blocking { [queue] in
-            let inside = Atomic<Int>(0)
-            let violations = Atomic<Int>(0)
-            let alone = 1 << 32
-            onThreads(3) { thread in
-                for _ in 0..<underThreadSanitizer(1_000, instead: 20_000) {
-                    let job =
-                        thread == 0
-                        ? queue.addBarrier {
-                            if inside.add(alone, ordering: .relaxed).oldValue != 0 {
-                                violations.add(1, ordering: .relaxed)
-                            }
-                            inside.subtract(alone, ordering: .relaxed)
+    /// A barrier begins a generation and holds the stripes at one moment: a job added between the two would run beside it.
+    @Test func aGenerationBehindABarrierBeginsHeld() async {
+        let unheld = await blocking {
+            let unheld = Atomic<Int>(0)
+            for _ in 0..<underThreadSanitizer(200, instead: 2_000) {
+                let (queue, end) = (InterlockQueue(name: "barrier"), Latch(count: 1))
+                onThreads(2) { thread in
+                    if thread == 0 {
+                        queue.addBarrier { end.wait() }
+                        return
+                    }
+                    var isHeld: Bool?
+                    while isHeld == nil {
+                        isHeld = queue.core.stripes.withAll {
+                            let stripe = queue.core.stripes[0].value.pointee
+                            return stripe.generation == 0 ? nil : stripe.isHeld
                         }
-                        : queue.job {
-                            if inside.add(1, ordering: .relaxed).oldValue >= alone {
-                                violations.add(1, ordering: .relaxed)
-                            }
-                            inside.subtract(1, ordering: .relaxed)
-                        }
-                    // No backlog: the barriers meet jobs that are being added.
-                    _ = job.wait()
+                    }
+                    if isHeld == false { unheld.add(1, ordering: .relaxed) }
+                    end.countDown()
                 }
             }
-            return violations.load(ordering: .relaxed)
+            return unheld.load(ordering: .relaxed)
         }
-        #expect(violations == 0)
+        #expect(unheld == 0)
     }
 
     // MARK: Reasons
