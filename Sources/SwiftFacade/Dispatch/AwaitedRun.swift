@@ -46,7 +46,7 @@ final class AwaitedRun: Sendable {
             if hasPassed(deadline) {
                 giveUp(.late)
             } else {
-                queue.async { QueueTag.running(on: queue) { self.begin() } }
+                queue.async { QueueTag.running(on: queue) { self.begin(before: deadline) } }
             }
             let timer = deadline.flatMap(timer(at:))
             defer { timer?.cancel() }
@@ -62,7 +62,9 @@ final class AwaitedRun: Sendable {
         }
     }
 
-    private func begin() {
+    private func begin(before deadline: ContinuousClock.Instant?) {
+        // The timer comes a little later.
+        if hasPassed(deadline) { return giveUp(.late) }
         guard let work = state.withLock({ $0.work.take() }) else { return }
         work()
         ended(.ran)

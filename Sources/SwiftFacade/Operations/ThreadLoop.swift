@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Handles on a thread, one after the other, what would nest: an item that comes while another is handled waits for the
-// loop below it on the stack. Calls as deep as a chain of operations is long would overflow the stack.
+// Handles on a thread what nests as deep as a chain of operations is long, in little stack: an item that comes while
+// others are handled is handled at once, up to a depth; a deeper one waits for the loop below it on the stack.
+//
+// At once, because what handles an item may run users' handlers, and those may wait for what the next item brings.
 
 import Foundation
 
@@ -10,18 +12,26 @@ import Foundation
 final class ThreadLoop<Item>: @unchecked Sendable {
     private final class Pending {
         var items: [Item] = []
+        var depth = 1
     }
+
+    /// A level of steps that make steps takes some two kilobytes of stack.
+    private let most = 16
 
     private let key = threadKey()
     private let handle: (consuming Item) -> Void
 
     init(_ handle: @escaping (consuming Item) -> Void) { self.handle = handle }
 
-    /// Handles `item` now, and what comes meanwhile after it, the last first; or, within such a call on this thread,
-    /// leaves it to that.
+    /// Handles `item` now; deep within such calls on this thread, leaves it to the first of them, which takes the last
+    /// one first.
     func run(_ item: consuming Item) {
         if let running = pthread_getspecific(key) {
-            Unmanaged<Pending>.fromOpaque(running).takeUnretainedValue().items.append(item)
+            let pending = Unmanaged<Pending>.fromOpaque(running).takeUnretainedValue()
+            if pending.depth == most { return pending.items.append(item) }
+            pending.depth += 1
+            handle(item)
+            pending.depth -= 1
             return
         }
         let pending = Pending()

@@ -69,7 +69,7 @@ extension WorkerPool {
         _ work: @Sendable () throws(Failure) -> Value
     ) -> Result<Value, WorkerPoolRunError<Failure>>? {
         withoutActuallyEscaping(work) { work in
-            BlockingRun(work).wait(on: core, priority.inC, until: deadline)
+            BlockingRun(work, before: deadline).wait(on: core, priority.inC)
         }
     }
 
@@ -104,7 +104,7 @@ extension WorkerPool {
         priority: Priority = .normal,
         _ work: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
-        try await SuspendingRun(work).wait(on: core, priority.inC, until: nil)!
+        try await SuspendingRun(work, before: nil).wait(on: core, priority.inC)!
     }
 
     /// Runs `work` as the suspending `run(priority:_:)`, if it begins before `deadline`.
@@ -115,7 +115,7 @@ extension WorkerPool {
         until deadline: ContinuousClock.Instant,
         _ work: @escaping @Sendable () throws -> Value
     ) async throws -> Value? {
-        try await SuspendingRun(work).wait(on: core, priority.inC, until: deadline)
+        try await SuspendingRun(work, before: deadline).wait(on: core, priority.inC)
     }
 
     /// Runs `work` as the suspending `run(priority:_:)`, if it begins within `timeout`.
@@ -126,6 +126,6 @@ extension WorkerPool {
         timeout: Duration,
         _ work: @escaping @Sendable () throws -> Value
     ) async throws -> Value? {
-        try await SuspendingRun(work).wait(on: core, priority.inC, until: moment(in: timeout))
+        try await SuspendingRun(work, before: moment(in: timeout)).wait(on: core, priority.inC)
     }
 }

@@ -2,6 +2,7 @@
 //
 // Limits of the helpers that wait: on the time until work begins, as an instant or a duration.
 
+import CInterlock
 import Dispatch
 import Foundation
 import Testing
@@ -34,6 +35,60 @@ import Testing
         await #expect(throws: JobFailure()) {
             _ = try await GCD.run(on: queue, until: far) { () throws -> Int in throw JobFailure() }
         }
+    }
+
+    // queue:  [held until the limit](the work would be here)
+    // waiter:                         its timer comes a little later
+    @Test func workWhoseTurnComesAtItsLimitDoesNotBegin() async throws {
+        let (ran, begun) = (Counter(), Handshake())
+        let pool = try WorkerPool(name: "one", threads: 1, maximumThreads: 1)
+        let (queue, runner) = (GCD.serialQueue(label: "late"), BoundedRunner(limit: 1))
+        /// A moment, and work that holds its thread until then.
+        func limit() -> (ContinuousClock.Instant, @Sendable () -> Void) {
+            let end = ContinuousClock.now + .milliseconds(2)
+            return (
+                end,
+                {
+                    begun.give()
+                    while ContinuousClock.now < end {}
+                }
+            )
+        }
+        for _ in 0..<50 {
+            var (end, hold) = limit()
+            queue.async(execute: hold)
+            await begun.taken()
+            #expect(try await GCD.run(on: queue, until: end) { ran.increment() } == nil)
+            (end, hold) = limit()
+            #expect(pool.submit(hold))
+            await begun.taken()
+            #expect(try await pool.run(until: end) { ran.increment() } == nil)
+            (end, hold) = limit()
+            runner.submit(hold)
+            await begun.taken()
+            #expect(try await runner.run(until: end) { ran.increment() } == nil)
+            (end, hold) = limit()
+            runner.submit(hold)
+            await begun.taken()
+            let wrapped = try await runner.wrap(until: end) { (completion: Completion<Int>) in
+                completion.succeed(ran.increment())
+            }
+            #expect(wrapped == nil)
+            let blocked = await blocking {
+                let end = deadline(in: .milliseconds(2))
+                let isHeld = pool.submit {
+                    begun.give()
+                    while !hasPassed(end) {}
+                }
+                begun.take()
+                let run = BlockingRun<Int, Never>({ ran.increment() }, before: end)
+                return (isHeld, run.wait(on: pool.core, ILK_PRIORITY_NORMAL) == nil)
+            }
+            #expect(blocked.0 && blocked.1)
+        }
+        #expect(ran.value == 0)
+        #expect(try await runner.run { runner.runningCount } == 1, "what was late has its permit")
+        try await runner.waitUntilIdle()
     }
 
     /// The queue, the pool and the runner are free.

@@ -56,6 +56,40 @@ private let depth = underThreadSanitizer(2_000, instead: 20_000)
         #expect(told.value == 1 && last.value == 1)
     }
 
+    /// What a handler ends and cancels has its end for the handler, too: it may wait for it.
+    @Test func aHandlerOfAStepsEndMayWaitForOtherSteps() async throws {
+        let begun = Handshake()
+        let parts = Trace<Completion<Int>>()
+        func step() -> AsyncOperation<Int> {
+            let first = AsyncOperation<Int> { 0 }
+            queue.add(first)
+            let step = first.flatMap(on: queue) { _ in
+                AsyncOperation { (completion: Completion<Int>) in
+                    completion.onCancel { completion.fail(JobFailure()) }
+                    parts.add(completion)
+                    begun.give()
+                }
+            }
+            queue.add(step)
+            return step
+        }
+        let outer = step()
+        await begun.taken()
+        let (ended, cancelled) = (step(), step())
+        await begun.taken(2)
+        let seen = Trace<Bool>()
+        outer.onFinish { _ in
+            // One of them is the work of `ended`; `cancelled` is cancelled before it hears of its own.
+            cancelled.cancel()
+            seen.add(cancelled.wait(timeout: .seconds(10)) != nil)
+            for part in parts.events { part.succeed(1) }
+            seen.add(ended.wait(timeout: .seconds(10)) != nil)
+        }
+        #expect(await blocking { parts.events[0].succeed(1) })
+        #expect(try await ended.value == 1)
+        #expect(seen.events == [true, true], "the end of a step waits for the handler that waits for it")
+    }
+
     @Test func stepsThatMakeStepsEndAtAnyDepthInFoundationsQueue() async throws {
         // Each level has an operation of Foundation's queue and a queue of its own.
         let levels = underThreadSanitizer(200, instead: 2_000)

@@ -36,6 +36,21 @@ import Testing
             queue.job {}
             return ({ queue.wait() }, { queue.resume() })
         },
+        Wait(name: "InterlockQueue.shutDown") {
+            let queue = InterlockQueue(isSuspended: true)
+            queue.job {}
+            return ({ _ = queue.shutDown(within: .seconds(600)) }, { queue.resume() })
+        },
+        Wait(name: "WorkerGroup.wait, of another pool") {
+            let held = try! HeldPool()
+            let group = WorkerGroup(on: held.pool)
+            _ = group.submit {}
+            return ({ block(group) }, { held.release() })
+        },
+        Wait(name: "WorkerPool.run, of another pool") {
+            let held = try! HeldPool()
+            return ({ _ = try? held.pool.run { 1 } }, { held.release() })
+        },
         Wait(name: "DispatchGroup.waitReport") {
             let group = DispatchGroup()
             group.enter()

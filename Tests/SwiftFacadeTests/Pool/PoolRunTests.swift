@@ -203,13 +203,16 @@ import Testing
         let run: SuspendingRun<Int>
         do {
             let tracked = Tracked(freed: freed)
-            run = SuspendingRun {
-                tracked.touch()
-                return ran.increment()
-            }
+            run = SuspendingRun(
+                {
+                    tracked.touch()
+                    return ran.increment()
+                },
+                before: nil
+            )
         }
         let task = Task { [core = held.pool.core] in
-            try await run.wait(on: core, ILK_PRIORITY_NORMAL, until: nil)
+            try await run.wait(on: core, ILK_PRIORITY_NORMAL)
         }
         await eventually("it is submitted, and the task waits") { run.result.waiterCount == 1 }
         #expect(freed.value == 0)
@@ -231,9 +234,9 @@ import Testing
         let (run, loop) = (Submitted(), Submitted())
         let running = Task {
             await untilCancelled()
-            let submitted = SuspendingRun { 1 }
+            let submitted = SuspendingRun({ 1 }, before: nil)
             run.object = submitted
-            _ = try await submitted.wait(on: core, ILK_PRIORITY_NORMAL, until: nil)
+            _ = try await submitted.wait(on: core, ILK_PRIORITY_NORMAL)
         }
         let looping = Task {
             await untilCancelled()

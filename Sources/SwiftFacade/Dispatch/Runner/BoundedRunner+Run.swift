@@ -40,7 +40,7 @@ extension BoundedRunner {
     /// - Returns: the closure's value. Everything the work did is visible.
     /// - Throws: the closure's error; `CancellationError` at once where the work never runs.
     public func run<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
-        try await awaited(until: nil) { .work($0.fulfilling(work)) }!
+        try await awaited(until: nil) { .work($0.fulfilling(work, before: nil)) }!
     }
 
     /// As ``run(_:)``, if the work begins before `deadline`.
@@ -50,7 +50,7 @@ extension BoundedRunner {
         until deadline: ContinuousClock.Instant,
         _ work: @escaping @Sendable () throws -> Value
     ) async throws -> Value? {
-        try await awaited(until: deadline) { .work($0.fulfilling(work)) }
+        try await awaited(until: deadline) { .work($0.fulfilling(work, before: deadline)) }
     }
 
     /// As ``run(until:_:)``, if the work begins within `timeout`.
@@ -58,7 +58,7 @@ extension BoundedRunner {
         timeout: Duration,
         _ work: @escaping @Sendable () throws -> Value
     ) async throws -> Value? {
-        try await awaited(until: moment(in: timeout)) { .work($0.fulfilling(work)) }
+        try await run(until: moment(in: timeout), work)
     }
 
     // MARK: Functions with a callback
@@ -137,7 +137,13 @@ extension BoundedRunner {
         _ start: @escaping @Sendable (Completion<Value>) throws -> Void
     ) async throws -> Value? {
         try await awaited(until: deadline) { result in
-            .start { WrappedJob.start($0, label, origin, { result.fulfil($0) }, start) }
+            .start { job in
+                if hasPassed(deadline) {
+                    result.fulfil(.failure(BeganTooLate()))
+                    return job.core.end(job)
+                }
+                WrappedJob.start(job, label, origin, { result.fulfil($0) }, start)
+            }
         }
     }
 
@@ -199,7 +205,11 @@ extension BoundedRunner {
         try Task.checkCancellation()
         if hasPassed(deadline) { return nil }
         let result = Promise<Result<Value, any Error>>()
-        return try await outcome(of: RunnerJob(core, body(result)), result, until: deadline)
+        do {
+            return try await outcome(of: RunnerJob(core, body(result)), result, until: deadline)
+        } catch is BeganTooLate {
+            return nil
+        }
     }
 
     /// Submits the job and waits for its result; nil if it did not begin in time.
@@ -218,14 +228,25 @@ extension BoundedRunner {
     }
 }
 
+/// Its turn came after its limit, and before the waiter's timer: nothing was begun.
+private struct BeganTooLate: Error {}
+
 extension Promise {
-    /// Work that runs `body` and fulfils the promise with its result, as a part of what this task computes for a
-    /// SingleFlightCache.
-    fileprivate func fulfilling<Output>(_ body: @escaping @Sendable () throws -> Output)
-        -> @Sendable () -> Void
+    /// Work that runs `body`, if it begins before `deadline`, and fulfils the promise with its result, as a part of what
+    /// this task computes for a SingleFlightCache.
+    fileprivate func fulfilling<Output>(
+        _ body: @escaping @Sendable () throws -> Output,
+        before deadline: ContinuousClock.Instant?
+    ) -> @Sendable () -> Void
     where Value == Result<Output, any Error> {
         let computation = FlightWaits.current
-        return { self.fulfil(FlightWaits.inside(computation) { Result(catching: body) }) }
+        return {
+            if hasPassed(deadline) {
+                self.fulfil(.failure(BeganTooLate()))
+            } else {
+                self.fulfil(FlightWaits.inside(computation) { Result(catching: body) })
+            }
+        }
     }
 }
 

@@ -6,7 +6,7 @@
 import Dispatch
 
 extension GCD {
-    /// As ``sync(on:_:)``, if `body` begins until `deadline`. Blocks.
+    /// As ``sync(on:_:)``, if `body` begins before `deadline`. Blocks.
     ///
     /// The limit is on the wait for the queue, not on `body`. The queue runs `body` on a thread of its own while the
     /// calling one waits. What would wait for itself is misuse, also with a limit.
@@ -52,7 +52,7 @@ extension GCD {
         return withUnsafeMutablePointer(to: &frame) { frame in
             withoutActuallyEscaping(body) { body in
                 let call = LimitedCall(body, in: frame)
-                queue.async { QueueTag.running(on: queue) { call.run() } }
+                queue.async { QueueTag.running(on: queue) { call.run(before: deadline) } }
                 return call.wait(until: deadline)
             }
         }
@@ -76,7 +76,9 @@ private final class LimitedCall<Value: Sendable, Failure: Error>: @unchecked Sen
         self.frame = frame
     }
 
-    func run() {
+    func run(before deadline: UInt64) {
+        // Left to the waiter, which wakes a little later.
+        if hasPassed(deadline) { return }
         if let outcome = outcome() { result.fulfil(outcome) }
     }
 

@@ -65,6 +65,9 @@ class JobNode: @unchecked Sendable {
     /// Frees the work of a node that has ended.
     func dropWork() {}
 
+    /// The pool had the node, and its queue takes it back.
+    func willBeListed() {}
+
     /// The pool is closed: ends the node, on a thread of another pool.
     func refuse(_ error: WorkerPoolError) {
         end(error: error)
@@ -245,7 +248,9 @@ class JobNode: @unchecked Sendable {
             return ThreadDiagnosis.working(on: self, "a job of \"\(core.name)\"") { work(self) }
         case .gone: break
         case .refused: refuse(.closed(pool: core.pool.name))
-        case .turnIn: core.readmit(self)
+        case .turnIn:
+            willBeListed()
+            core.readmit(self)
         }
         return nil
     }

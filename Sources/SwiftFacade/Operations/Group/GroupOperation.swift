@@ -73,6 +73,9 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
 
     /// Makes a group whose children run in a queue of its own: for a group in an ``InterlockQueue``, on the same pool.
     ///
+    /// What a child begins in the queue around the group runs in the group's place, beside what other children begin
+    /// there: the limit of that queue is for each of them, also where it is one.
+    ///
     /// - Parameters:
     ///   - name: names the group and its queue in errors and reports.
     ///   - limit: how many children run at once at most; by default as many as Foundation's queue chooses, or the pool
@@ -233,7 +236,7 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
                 let queue = QueueCore(
                     name: bareName,
                     pool: core.pool,
-                    isBlocking: core.isBlocking,
+                    isBlocking: node?.taskPool === WorkerPool.blocking,
                     limit: limit,
                     isSuspended: false,
                     lender: core

@@ -123,7 +123,8 @@ extension Attempt {
     fileprivate func runTask(_ priority: TaskPriority?, _ body: @escaping @Sendable () async throws -> Output)
     {
         isTask = true
-        let task = Task(priority: priority ?? TaskPriority(operation.qualityOfService)) {
+        let priority = priority ?? TaskPriority(operation.qualityOfService)
+        let task = Task(executorPreference: operation.node?.taskPool, priority: priority) { [self] in
             do { finish(.success(try await body())) } catch { finish(.failure(error)) }
         }
         onCancel { task.cancel() }

@@ -49,9 +49,8 @@ public final class OperationDebouncer: Sendable {
         pacer = Pacer(for: interval, .debounce(limit: nil), .trailing, on: clock, wake: target.take)
     }
 
-    /// Submits `operation`, which is in no queue and not started, and gives it back; another one is misuse, as is a second
-    /// time. The one before it, if it still
-    /// waits, finishes with ``OperationSuperseded``.
+    /// Submits `operation`, which is in no queue and not started, and gives it back; another one is misuse, as is a
+    /// second time. The one before it, if it still waits, finishes with ``OperationSuperseded``.
     @discardableResult
     public func submit<Output>(_ operation: AsyncOperation<Output>) -> AsyncOperation<Output> {
         operation.beHeldBack("OperationDebouncer.submit")

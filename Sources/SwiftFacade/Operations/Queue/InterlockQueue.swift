@@ -104,7 +104,7 @@ public final class InterlockQueue: Sendable {
     /// Misuse: one that is in a queue of this kind, or was started. In a queue that was shut down, the operation ends
     /// with ``OperationQueueClosed``; one of another class than ``AsyncOperation`` is cancelled and finishes.
     ///
-    /// - Parameter isBlocking: runs on ``WorkerPool/blocking``.
+    /// - Parameter isBlocking: runs on ``WorkerPool/blocking``; so do the children of a group without a given queue.
     public func add(_ operation: Operation, isBlocking: Bool = false) {
         core.add(operation, isBlocking: isBlocking)
     }

@@ -68,17 +68,26 @@ final class OperationNode: JobNode, @unchecked Sendable {
     @discardableResult
     private func readPriority() -> Bool {
         guard let operation else { return false }
-        let priority = JobPriority(operation.queuePriority)
-        return withStripe { fields, _ in
-            let phase = fields.pointee.phase
-            // The pool reads it from then on.
-            guard phase == .waiting || phase == .ready, fields.pointee.priority != priority else {
-                return false
+        var isListed = false
+        var priority: JobPriority
+        // Another thread may have set it, and read it here, between this thread's question and its answer.
+        repeat {
+            priority = JobPriority(operation.queuePriority)
+            let mustMove = withStripe { fields, _ in
+                let phase = fields.pointee.phase
+                // The pool reads it from then on.
+                guard phase == .waiting || phase == .ready, fields.pointee.priority != priority else {
+                    return false
+                }
+                fields.pointee.priority = priority
+                return phase == .ready
             }
-            fields.pointee.priority = priority
-            return phase == .ready
-        }
+            if mustMove { isListed = true }
+        } while priority != JobPriority(operation.queuePriority)
+        return isListed
     }
+
+    override func willBeListed() { readPriority() }
 
     /// The priority has been set.
     func priorityChanged() {

@@ -23,16 +23,19 @@ final class BlockingRun<Value: Sendable, Failure: Error>: PoolObject, @unchecked
     private let work: PendingWork<@Sendable () throws(Failure) -> Value>
     private let group = PoolGroup()
     private let computation = FlightWaits.current
+    private let deadline: UInt64
     private var outcome: Result<Value, WorkerPoolRunError<Failure>>?
 
-    init(_ work: @escaping @Sendable () throws(Failure) -> Value) {
+    init(_ work: @escaping @Sendable () throws(Failure) -> Value, before deadline: UInt64) {
         self.work = PendingWork(work)
+        self.deadline = deadline
     }
 
     // Not inlined: its reference to the closure must be gone when it returns.
     @inline(never)
     func run() {
-        guard let work = work.claim() else { return }
+        // Past the limit it is freed, and there is no outcome: the waiter wakes a little later.
+        guard let work = work.claim(), !hasPassed(deadline) else { return }
         do throws(Failure) {
             outcome = .success(try FlightWaits.inside(computation, work))
         } catch {
@@ -45,11 +48,10 @@ final class BlockingRun<Value: Sendable, Failure: Error>: PoolObject, @unchecked
         outcome = .failure(.notRun(.closed(pool: core.name)))
     }
 
-    /// Submits the run and waits for its end. `nil`: it had not begun at `deadline`, and will not.
+    /// Submits the run and waits for its end. `nil`: it had not begun at the deadline, and will not.
     func wait(
         on core: PoolCore,
-        _ priority: ilk_priority,
-        until deadline: UInt64
+        _ priority: ilk_priority
     ) -> Result<Value, WorkerPoolRunError<Failure>>? {
         if hasPassed(deadline) { return nil }
         guard core.submit(.object(self), priority, group: group.pointer) else {
@@ -62,7 +64,7 @@ final class BlockingRun<Value: Sendable, Failure: Error>: PoolObject, @unchecked
             }
             _ = ilk_group_wait_until(group.pointer, forever)
         }
-        return outcome!
+        return outcome
     }
 }
 
@@ -71,12 +73,16 @@ final class SuspendingRun<Value: Sendable>: PoolObject {
     private let work: PendingWork<@Sendable () throws -> Value>
     let result = Promise<Result<Value, any Error>>()
     private let computation = FlightWaits.current
+    private let deadline: ContinuousClock.Instant?
 
-    init(_ work: @escaping @Sendable () throws -> Value) {
+    init(_ work: @escaping @Sendable () throws -> Value, before deadline: ContinuousClock.Instant?) {
         self.work = PendingWork(work)
+        self.deadline = deadline
     }
 
     func run() {
+        // Left to the waiter, which wakes a little later.
+        if hasPassed(deadline) { return }
         guard let work = work.claim() else { return }
         result.fulfil(FlightWaits.inside(computation) { Result(catching: work) })
     }
@@ -86,12 +92,8 @@ final class SuspendingRun<Value: Sendable>: PoolObject {
         result.fulfil(.failure(WorkerPoolError.closed(pool: core.name)))
     }
 
-    /// Submits the run and waits for its end. `nil`: it had not begun at `deadline`, and will not.
-    func wait(
-        on core: PoolCore,
-        _ priority: ilk_priority,
-        until deadline: ContinuousClock.Instant?
-    ) async throws -> Value? {
+    /// Submits the run and waits for its end. `nil`: it had not begun at the deadline, and will not.
+    func wait(on core: PoolCore, _ priority: ilk_priority) async throws -> Value? {
         try Task.checkCancellation()
         if hasPassed(deadline) { return nil }
         guard core.submit(.object(self), priority) else { throw WorkerPoolError.closed(pool: core.name) }

@@ -197,9 +197,17 @@ import Testing
         let job = try await blocking.job { () async -> String in threadName() }.value
         let operation = AsyncOperation<String> { () async -> String in threadName() }
         blocking.add(operation)
+        let again = AsyncOperation<String>(repeating: .times(2)) { () async -> String in threadName() }
+        blocking.add(again)
         let pool = plain.prefix { $0 != "-" }
         #expect(job.hasPrefix(pool) && !pool.isEmpty, "\(plain), \(job)")
         #expect(try await operation.value.hasPrefix(pool))
+        #expect(try await again.value.hasPrefix(pool))
+        let (group, inner) = (GroupOperation<[String]>(), GroupOperation<String>())
+        try inner.add(AsyncOperation { threadName() })
+        try group.add(inner)
+        queue.add(group, isBlocking: true)
+        #expect(try await group.value[0][0].hasPrefix(pool))
     }
 
     /// In the thread's own succession, too.

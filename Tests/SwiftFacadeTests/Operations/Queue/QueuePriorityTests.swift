@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The priority of an operation that changes while an InterlockQueue has it: the last value counts, whenever it comes.
+
+import Foundation
+import Testing
+
+@testable import Interlock
+
+/// Set anew by another thread while its queue asks for it the first time.
+// Its own state is touched by the threads that ask and set, one after the other.
+private final class RaisedWhileAsked: AsyncOperation<Void>, @unchecked Sendable {
+    private var isAsked = false
+    private let body: @Sendable () -> Void
+
+    init(_ body: @escaping @Sendable () -> Void) {
+        self.body = body
+        super.init()
+    }
+
+    override var queuePriority: Operation.QueuePriority {
+        get {
+            let answer = super.queuePriority
+            if !isAsked {
+                isAsked = true
+                super.queuePriority = .veryHigh
+            }
+            return answer
+        }
+        set { super.queuePriority = newValue }
+    }
+
+    override func execute() {
+        body()
+        finish(.success(()))
+    }
+}
+
+@Suite(.timeLimit(.minutes(5))) struct QueuePriorityTests {
+    // queue        asks: normal                          takes normal over
+    // setter                     sets and takes over: very high
+    @Test func aPriorityThatIsSetWhileTheQueueAsksForItCounts() async throws {
+        let queue = InterlockQueue(name: "serial", limit: 1, isSuspended: true)
+        let trace = Trace<String>()
+        queue.add(AsyncOperation<Void> { trace.add("first") })
+        queue.add(RaisedWhileAsked { trace.add("raised") })
+        queue.resume()
+        try await queue.wait()
+        #expect(trace.events == ["raised", "first"])
+    }
+
+    // pool     [held........................]  hands three back
+    // queue    gives it three      limit = 1   lists them
+    // setter                 raises the second
+    @Test func aPriorityThatIsSetWhileThePoolHasTheOperationCountsInTheList() async throws {
+        let held = try HeldPool()
+        let queue = InterlockQueue(name: "queue", pool: held.pool)
+        let trace = Trace<Int>()
+        let operations = (0..<3).map { number in AsyncOperation<Void> { trace.add(number) } }
+        for operation in operations { queue.add(operation) }
+        operations[1].queuePriority = .veryHigh
+        queue.limit = 1
+        held.release()
+        try await queue.wait()
+        #expect(trace.events.first == 1 && trace.events.count == 3)
+    }
+}
