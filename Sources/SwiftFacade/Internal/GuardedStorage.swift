@@ -68,30 +68,3 @@ struct GuardedStorage<Lock, Value: ~Copyable>: ~Copyable {
 
 // The allocation is reached through the lock only. A type whose threads share the value, as readers do, requires more.
 extension GuardedStorage: @unchecked Sendable where Value: ~Copyable {}
-
-/// A lock and its value with several owners, for a lock that its maker may drop while a thread is in it.
-@usableFromInline
-final class SharedStorage<Lock, Value: ~Copyable>: Sendable {
-    @usableFromInline
-    let storage: GuardedStorage<Lock, Value>
-
-    @inlinable
-    init(_ value: consuming Value) {
-        storage = GuardedStorage(value)
-    }
-
-    deinit {
-        forgetName(of: storage.base)
-    }
-
-    @inlinable @inline(__always)
-    var lock: UnsafeMutablePointer<Lock> {
-        storage.lock
-    }
-
-    /// As ``GuardedStorage/value``.
-    @inlinable @inline(__always)
-    var value: UnsafeMutablePointer<Value> {
-        storage.value
-    }
-}

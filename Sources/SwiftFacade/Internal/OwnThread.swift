@@ -63,6 +63,20 @@ enum OwnThread {
         }
     }
 
+    /// How the system schedules a thread.
+    struct Scheduling: Hashable, Sendable {
+        var policy: Int32
+        var priority: Int32
+        var nice: Int32
+    }
+
+    /// That of the calling thread, which a thread that it starts inherits.
+    static var scheduling: Scheduling {
+        var parameters = sched_param()
+        let policy = ownPolicy(&parameters)
+        return Scheduling(policy: policy, priority: parameters.sched_priority, nice: ownNice())
+    }
+
     /// Gives the calling thread the process's nice value plus `nice`. Returns 0, or the reason as in `errno`.
     static func addNice(_ nice: Int32) -> Int32 {
         nice == 0 ? 0 : addNiceToThread(nice)
@@ -118,6 +132,14 @@ private func showThread(as name: String) {
     Thread.current.name = name
 }
 
+private func ownPolicy(_ parameters: inout sched_param) -> Int32 {
+    var policy: Int32 = 0
+    pthread_getschedparam(pthread_self(), &policy, &parameters)
+    return policy
+}
+
+private func ownNice() -> Int32 { 0 }
+
 /// Darwin has nice values of processes only.
 private func addNiceToThread(_: Int32) -> Int32 { ENOTSUP }
 #else
@@ -139,13 +161,25 @@ private func createThread(_ attributes: inout pthread_attr_t, _ work: UnsafeMuta
 /// Linux has no such classes.
 private func setQuality(_: QualityOfService, of _: inout pthread_attr_t) {}
 
+/// Asks the kernel: pthread_getschedparam of glibc answers with what pthread_setschedparam set. musl has only that one.
+private func ownPolicy(_ parameters: inout sched_param) -> Int32 {
+    var policy = sched_getscheduler(0)
+    if policy < 0 || sched_getparam(0, &parameters) != 0 {
+        pthread_getschedparam(pthread_self(), &policy, &parameters)
+    }
+    return policy
+}
+
+private func ownNice() -> Int32 { getpriority(processes, 0) }
+
 /// The process's value is that of its first thread; Linux keeps one for each thread.
 private func addNiceToThread(_ nice: Int32) -> Int32 {
-    // PRIO_PROCESS, an enumeration in glibc and a number in musl.
-    let which: Int32 = 0
-    let wanted = getpriority(which, id_t(getpid())) + nice
-    return setpriority(which, 0, wanted) == 0 ? 0 : errno
+    let wanted = getpriority(processes, id_t(getpid())) + nice
+    return setpriority(processes, 0, wanted) == 0 ? 0 : errno
 }
+
+/// PRIO_PROCESS, an enumeration in glibc and a number in musl.
+private let processes: Int32 = 0
 
 /// Names the calling thread. `pthread_setname_np` refuses longer names instead of cutting them.
 private func showThread(as name: String) {

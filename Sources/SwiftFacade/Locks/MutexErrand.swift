@@ -1,46 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One closure on its way to an inheriting mutex that is taken, and back. The kernel lends the priority of a thread that
-// waits in it, which the task's own thread must not do. A thread made for the call waits instead and runs the closure,
-// because the thread that took a mutex gives it up.
+// waits in it, which the task's own thread must not do. A thread of the mutex waits instead (MutexErrands.swift) and
+// runs the closure, because the thread that took a mutex gives it up.
 //
-//   task                          errand                         thread
+//   task                             thread
 //   finds the mutex taken
-//   suspends                 ──▶  pending                   ──▶  made; waits in the mutex
-//                                 claimed                   ◀──  has it
-//                                                                runs the closure, gives the mutex up
-//   goes on, with the result ◀──  fulfilled                 ◀──  ends
+//   makes a child, which is held back
+//   joins the queue, suspends        waits in the mutex
+//                                    has it; takes the errand out of the queue
+//                                    runs the child, which runs the closure
+//   goes on, with the result   ◀──   gives the mutex up
 //
-// The claim decides the race (PendingWork.swift); the claimant fulfils the promise (Promise.swift). A cancellation that
-// claims the closure releases it and resumes the task at once. The thread gets the mutex later, finds the closure
-// claimed, gives the mutex up and ends; until then it lends its priority and keeps the mutex alive.
+// The child makes the closure see the task-locals and the cancellation of its caller: a task runs where its executor
+// says, and HeldChild says "on the thread that has the mutex". A task that leaves the queue without the mutex releases
+// the closure and runs the child itself, which ends at once.
 
 import CInterlock
 
-// The claimant writes `returned`, before it fulfils the promise.
+// The closure and what it returned are the task's, but for the thread's while it runs the child: the queue's lock is
+// between the two.
 final class MutexErrand<Value: ~Copyable, Output: ~Copyable, Failure: Error>: @unchecked Sendable {
     typealias Body = (inout sending Value) throws(Failure) -> sending Output
 
-    private let storage: SharedStorage<ilk_mutex, Value>
-    private let body: PendingWork<Body>
-    private let ending = Promise<WaitOutcome>()
+    private let storage: MutexStorage<Value>
+    private var body: Body?
     private var returned: Swift.Result<Output, Failure>?
 
-    init(_ storage: SharedStorage<ilk_mutex, Value>, _ body: sending @escaping Body) {
+    init(_ storage: MutexStorage<Value>, _ body: sending @escaping Body) {
         self.storage = storage
-        self.body = PendingWork(body)
+        self.body = body
     }
 
     /// What the closure returns, or `nil` if time ran out first. Called once.
     func result(
         isolation: isolated (any Actor)? = #isolation,
-        until deadline: UInt64
+        until deadline: ContinuousClock.Instant?
     ) async throws(TaskLockError<Failure>) -> sending Output? {
-        let outcome = await withTaskCancellationHandler {
-            await lock(until: deadline)
-            return await ending.take()
-        } onCancel: {
-            giveUp(.cancelled)
+        let outcome = await withTaskGroup(of: Void.self) { group in
+            let child = HeldChild()
+            group.addTask(executorPreference: child, operation: operation)
+            let outcome = await run(child, until: deadline)
+            // Outside the mutex, which the captures may want.
+            body = nil
+            if outcome != .granted { child.run() }
+            return outcome
         }
         switch outcome {
         case .timedOut: return nil
@@ -55,68 +59,59 @@ final class MutexErrand<Value: ~Copyable, Output: ~Copyable, Failure: Error>: @u
         }
     }
 
-    /// Has a thread take the mutex and run the closure. Without a thread, the task tries for one and for the mutex each
-    /// millisecond.
-    private func lock(isolation: isolated (any Actor)? = #isolation, until deadline: UInt64) async {
-        while !ending.isFulfilled {
-            do throws(ThreadUnavailable) {
-                // The thread inherits the scheduling of this one, the task's.
-                try OwnThread.start(named: "interlock.mutex") { self.lockOnThread(until: deadline) }
-                return
-            } catch {
-                if tryLockHere(until: deadline) { return }
-                // If cancelled, it ends at once; the promise is fulfilled.
-                try? await Task.sleep(for: .milliseconds(1))
+    /// Has the child run with the mutex held. Without a thread to wait for it, tries for both each millisecond.
+    private func run(
+        isolation: isolated (any Actor)? = #isolation,
+        _ child: HeldChild,
+        until deadline: ContinuousClock.Instant?
+    ) async -> WaitOutcome {
+        while !hasPassed(deadline) {
+            switch await storage.errands.run(child, with: storage, until: deadline) {
+            case .timedOut: return .timedOut
+            case .cancelled: return .cancelled
+            case .granted where child.hasRun: return .granted
+            case .granted: break
             }
+            if ilk_mutex_try_lock(storage.lock) {
+                child.run()
+                ilk_mutex_unlock(storage.lock)
+                return .granted
+            }
+            // If cancelled, it ends at once, and so does the next turn.
+            try? await Task.sleep(for: .milliseconds(1))
         }
+        return .timedOut
     }
 
-    /// Runs the closure on the task's own thread if the mutex is free. False if it is taken and time is left.
-    private func tryLockHere(until deadline: UInt64) -> Bool {
-        if ilk_mutex_try_lock(storage.lock) {
-            runAndUnlock()
-            return true
-        }
-        // A deadline of now.
-        if deadline != forever, ilk_deadline_in_ns(0) >= deadline {
-            giveUp(.timedOut)
-            return true
-        }
-        return false
-    }
+    /// What the child does, in the isolation of none.
+    private var operation: @Sendable () async -> Void { { self.runBody() } }
 
-    /// The body of the thread.
-    private func lockOnThread(until deadline: UInt64) {
-        if ilk_mutex_lock_until(storage.lock, deadline) == ILK_OK {
-            runAndUnlock()
-        } else {
-            giveUp(.timedOut)
-        }
-    }
-
-    /// With the mutex held. Runs the closure unless it has been claimed, unlocks, and resumes the task.
-    private func runAndUnlock() {
-        let isWanted = runIfWanted()
-        ilk_mutex_unlock(storage.lock)
-        if isWanted { ending.fulfil(.granted) }
-    }
-
-    /// Claims, runs and releases the closure.
-    private func runIfWanted() -> Bool {
-        guard let body = body.claim() else { return false }
+    /// With the mutex held, if there is still a closure.
+    private func runBody() {
+        guard let body else { return }
         let value = storage.value
         do throws(Failure) {
             returned = .success(try body(&value.pointee))
         } catch {
             returned = .failure(error)
         }
-        return true
+    }
+}
+
+/// The executor of one child task that never suspends: it runs when it is told to, where it is told to.
+// The parent sets the job before it shares the executor; the one side that runs it takes it.
+final class HeldChild: TaskExecutor, @unchecked Sendable {
+    private var job: UnownedJob?
+
+    var hasRun: Bool { job == nil }
+
+    /// At once when the child is made.
+    func enqueue(_ job: consuming ExecutorJob) {
+        self.job = UnownedJob(job)
     }
 
-    /// Ends the wait without the mutex, unless the closure has been claimed.
-    private func giveUp(_ outcome: WaitOutcome) {
-        // Its captures are released before the task goes on.
-        guard body.claim() != nil else { return }
-        ending.fulfil(outcome)
+    /// Runs the child to its end on the calling thread. Once.
+    func run() {
+        job.take()!.runSynchronously(on: asUnownedTaskExecutor())
     }
 }

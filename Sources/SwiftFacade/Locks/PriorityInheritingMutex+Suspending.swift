@@ -19,15 +19,18 @@ extension PriorityInheritingMutex where Value: ~Copyable {
     /// Runs `body` with the value in place while holding the mutex. Thread-safe; suspends the task while the mutex is
     /// taken.
     ///
-    /// A free mutex is taken at once, and `body` runs on the task's thread. Otherwise a thread made for this call waits
-    /// and runs `body`, so no thread of the cooperative pool is held. Each waiting task costs a thread: admit very many
-    /// through a ``FIFOSemaphore``. Where the system makes no thread, the task tries each millisecond for a thread and
-    /// for the mutex, runs `body` itself, and lends nothing meanwhile.
+    /// A free mutex is taken at once, and `body` runs on the task's thread. Otherwise a thread of the mutex waits and
+    /// runs `body`, so no thread of the cooperative pool is held. Either way `body` has the task-local values of the
+    /// task and sees its cancellation.
     ///
-    /// The thread starts with the scheduling policy, priority and nice value of the calling thread, and lends them to
-    /// the holder while it waits. On the cooperative pool they are ordinary ones: a task lends more only on an executor
-    /// of its own, with real-time threads. `TaskPriority`, which the kernel does not know, and later escalation are not
-    /// lent. A task that runs `body` is raised by the waiters like any holder: `body` stays on one thread.
+    /// The threads of a mutex that wait for tasks are one for each scheduling (policy, priority and nice value) of the
+    /// tasks' threads: on the cooperative pool, where all are alike, one. It serves its tasks in their order, runs and
+    /// waits as their threads are scheduled, and lends that to the holder. A task lends more than an ordinary thread
+    /// only on an executor of its own, with real-time threads. `TaskPriority`, which the kernel does not know, and later
+    /// escalation are not lent. A task that runs `body` is raised by the waiters like any holder: `body` stays on one
+    /// thread. The thread ends when it has the mutex and no task waits; what cancelled tasks lent, it lends until then.
+    /// Where the system makes no thread, the task tries each millisecond for a thread and for the mutex, runs `body`
+    /// itself, and lends nothing meanwhile.
     ///
     /// ```swift
     /// let total = try await levels.withLock { levels in
@@ -40,11 +43,11 @@ extension PriorityInheritingMutex where Value: ~Copyable {
     ///   do not suspend.
     /// - Parameters:
     ///   - isolation: The task stays on its actor.
-    ///   - body: May run on another thread, so its captures are `sending`.
+    ///   - body: May run on another thread, in a child task, so its captures are `sending`.
     /// - Returns: What `body` returns.
     /// - Throws: `CancellationError` if the task is cancelled before it has the mutex; `body` has not run, and its
     ///   captures are released at once. A cancelled task still takes a free mutex.
-    /// - Complexity: O(1) if the mutex is free; otherwise making a thread, some ten microseconds.
+    /// - Complexity: O(1). The first task that waits makes a thread, some ten microseconds.
     @inlinable
     public borrowing func withLock<Output: ~Copyable>(
         isolation: isolated (any Actor)? = #isolation,
@@ -52,7 +55,7 @@ extension PriorityInheritingMutex where Value: ~Copyable {
     ) async throws(CancellationError) -> sending Output {
         // Without a limit the wait never times out.
         do throws(TaskLockError<Never>) {
-            return try await suspendToLock(until: { forever }, body)!
+            return try await suspendToLock(until: { nil }, body)!
         } catch {
             throw CancellationError()
         }
@@ -68,7 +71,7 @@ extension PriorityInheritingMutex where Value: ~Copyable {
         isolation: isolated (any Actor)? = #isolation,
         _ body: sending @escaping (inout sending Value) throws(Failure) -> sending Output
     ) async throws(TaskLockError<Failure>) -> sending Output {
-        return try await suspendToLock(until: { forever }, body)!
+        return try await suspendToLock(until: { nil }, body)!
     }
 
     /// As ``withLock(isolation:_:)-(_,(Value)->Output)``, waiting until `deadline` at most.
@@ -83,7 +86,7 @@ extension PriorityInheritingMutex where Value: ~Copyable {
         _ body: sending @escaping (inout sending Value) -> sending Output
     ) async throws(CancellationError) -> sending Output? {
         do throws(TaskLockError<Never>) {
-            return try await suspendToLock(until: { Interlock.deadline(at: deadline) }, body)
+            return try await suspendToLock(until: { deadline }, body)
         } catch {
             throw CancellationError()
         }
@@ -97,7 +100,7 @@ extension PriorityInheritingMutex where Value: ~Copyable {
         until deadline: ContinuousClock.Instant,
         _ body: sending @escaping (inout sending Value) throws(Failure) -> sending Output
     ) async throws(TaskLockError<Failure>) -> sending Output? {
-        return try await suspendToLock(until: { Interlock.deadline(at: deadline) }, body)
+        return try await suspendToLock(until: { deadline }, body)
     }
 
     /// As ``withLock(isolation:until:_:)-(_,_,(Value)->Output)``, for `timeout` at most.
@@ -108,7 +111,7 @@ extension PriorityInheritingMutex where Value: ~Copyable {
         _ body: sending @escaping (inout sending Value) -> sending Output
     ) async throws(CancellationError) -> sending Output? {
         do throws(TaskLockError<Never>) {
-            return try await suspendToLock(until: { Interlock.deadline(in: timeout) }, body)
+            return try await suspendToLock(until: { moment(in: timeout) }, body)
         } catch {
             throw CancellationError()
         }
@@ -122,14 +125,14 @@ extension PriorityInheritingMutex where Value: ~Copyable {
         timeout: Duration,
         _ body: sending @escaping (inout sending Value) throws(Failure) -> sending Output
     ) async throws(TaskLockError<Failure>) -> sending Output? {
-        return try await suspendToLock(until: { Interlock.deadline(in: timeout) }, body)
+        return try await suspendToLock(until: { moment(in: timeout) }, body)
     }
 
     /// Every form: at once if the mutex is free, without reading the clock; otherwise by an errand.
     @inlinable
     borrowing func suspendToLock<Output: ~Copyable, Failure: Error>(
         isolation: isolated (any Actor)? = #isolation,
-        until deadline: () -> UInt64,
+        until deadline: () -> ContinuousClock.Instant?,
         _ body: sending @escaping (inout sending Value) throws(Failure) -> sending Output
     ) async throws(TaskLockError<Failure>) -> sending Output? {
         guard ilk_mutex_try_lock(storage.lock) else { return try await errand(body, until: deadline()) }
@@ -144,7 +147,7 @@ extension PriorityInheritingMutex where Value: ~Copyable {
     borrowing func errand<Output: ~Copyable, Failure: Error>(
         isolation: isolated (any Actor)? = #isolation,
         _ body: sending @escaping (inout sending Value) throws(Failure) -> sending Output,
-        until deadline: UInt64
+        until deadline: ContinuousClock.Instant?
     ) async throws(TaskLockError<Failure>) -> sending Output? {
         let errand = MutexErrand(storage, body)
         return try await errand.result(until: deadline)

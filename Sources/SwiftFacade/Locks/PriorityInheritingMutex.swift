@@ -21,13 +21,12 @@ import CInterlock
 @frozen
 public struct PriorityInheritingMutex<Value: ~Copyable>: ~Copyable {
     @usableFromInline
-    let storage: SharedStorage<ilk_mutex, Value>
+    let storage: MutexStorage<Value>
 
     /// A free mutex that guards `initialValue`. Allocates.
     @inlinable
     public init(_ initialValue: consuming sending Value) {
-        storage = SharedStorage(initialValue)
-        ilk_mutex_init(storage.lock, true)
+        storage = MutexStorage(initialValue)
     }
 
     /// Runs `body` with the value in place while holding the mutex. Thread-safe; blocks while another thread holds the
@@ -111,3 +110,32 @@ public struct PriorityInheritingMutex<Value: ~Copyable>: ~Copyable {
 
 // One closure at a time has the value; `sending` keeps what goes in and out apart from it.
 extension PriorityInheritingMutex: @unchecked Sendable where Value: ~Copyable {}
+
+/// The mutex and its value with several owners: its maker may drop it while a thread waits in it for tasks.
+@usableFromInline
+final class MutexStorage<Value: ~Copyable>: Sendable {
+    @usableFromInline
+    let storage: GuardedStorage<ilk_mutex, Value>
+    let errands = MutexErrands()
+
+    @usableFromInline
+    init(_ value: consuming sending Value) {
+        storage = GuardedStorage(value)
+        ilk_mutex_init(storage.lock, true)
+    }
+
+    deinit {
+        forgetName(of: storage.base)
+    }
+
+    @inlinable @inline(__always)
+    var lock: UnsafeMutablePointer<ilk_mutex> {
+        storage.lock
+    }
+
+    /// As ``GuardedStorage/value``.
+    @inlinable @inline(__always)
+    var value: UnsafeMutablePointer<Value> {
+        storage.value
+    }
+}

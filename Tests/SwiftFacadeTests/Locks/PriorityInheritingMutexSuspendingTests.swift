@@ -4,9 +4,10 @@
 // task holds no thread of the cooperative pool.
 
 import Foundation
-import Interlock
 import Synchronization
 import Testing
+
+@testable import Interlock
 
 @Suite(.serialized, .timeLimit(.minutes(5))) struct PriorityInheritingMutexSuspendingTests {
     /// A thread that holds a mutex until it is let go.
@@ -72,7 +73,7 @@ import Testing
         let count = 4 * ProcessInfo.processInfo.activeProcessorCount
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<count { group.addTask { try await shared.mutex.withLock { $0 += 1 } } }
-            #expect(await eventuallySuspending { Self.waitingThreads() == count })
+            #expect(await eventuallySuspending { shared.mutex.storage.errands.count == count })
             await withTaskGroup(of: Void.self) { others in
                 for _ in 0..<100 { others.addTask { await Task.yield() } }
             }
@@ -81,6 +82,66 @@ import Testing
         }
         #expect(try await shared.mutex.withLock { $0 } == count)
         #expect(await eventuallySuspending { Self.waitingThreads() == 0 })
+    }
+
+    /// holder: [ has the mutex ················································· lets go ]
+    /// tasks:        wait: one thread ── all but one cancelled, and go on              [ the one ]
+    @Test func waitingAndCancelledTasksShareOneThread() async throws {
+        let shared = Shared(0)
+        let holder = shared.hold()
+        let count = 500
+        let tasks = (0..<count).map { _ in Task { try await shared.mutex.withLock { $0 += 1 } } }
+        #expect(await eventuallySuspending { shared.mutex.storage.errands.count == count })
+        #expect(Self.waitingThreads() == 1)
+        for task in tasks.dropFirst() { task.cancel() }
+        for task in tasks.dropFirst() {
+            await #expect(throws: CancellationError.self) { try await task.value }
+        }
+        #expect(shared.mutex.storage.errands.count == 1 && Self.waitingThreads() == 1)
+        holder.letGo()
+        try await tasks[0].value
+        #expect(try await shared.mutex.withLock { $0 } == 1)
+        #expect(await eventuallySuspending { Self.waitingThreads() == 0 })
+    }
+
+    private enum Trace { @TaskLocal static var id = "none" }
+
+    @Test(arguments: [false, true]) func theClosureHasTheTaskLocalsOfItsCaller(waiting: Bool) async throws {
+        let shared = Shared(0)
+        let holder = waiting ? shared.hold() : nil
+        let task = Trace.$id.withValue("request 7") {
+            Task { try await shared.mutex.withLock { _ in Trace.id } }
+        }
+        if let holder {
+            #expect(await eventuallySuspending { Self.waitingThreads() == 1 })
+            holder.letGo()
+        }
+        #expect(try await task.value == "request 7")
+    }
+
+    /// closure:   begins ············ sees it, ends
+    /// canceller:        ── cancels ──▶
+    @Test(arguments: [false, true]) func theClosureSeesThatItsTaskIsCancelled(waiting: Bool) async throws {
+        let shared = Shared(0)
+        let holder = waiting ? shared.hold() : nil
+        let begun = Event()
+        let task = Task {
+            try await shared.mutex.withLock { _ in
+                let before = Task.isCancelled
+                begun.happen()
+                return !before && eventually { Task.isCancelled }
+            }
+        }
+        let canceller = TestThread {
+            begun.wait()
+            task.cancel()
+        }
+        if let holder {
+            #expect(await eventuallySuspending { Self.waitingThreads() == 1 })
+            holder.letGo()
+        }
+        #expect(try await task.value)
+        canceller.join()
     }
 
     /// task:   waits ── cancelled: goes on, and what its closure captured is gone
@@ -280,5 +341,37 @@ import Testing
         executor.stop()
         let wasRaised = raised.load(ordering: .acquiring)
         #expect(wasRaised)
+    }
+
+    /// low:      [ holds ────────────────────── its own priority seen to be the later task's ── lets go ]
+    /// ordinary:       waits ································································ [ last ]
+    /// later:                 waits, on an executor of priority 20 ·············· [ first, at priority 20 ]
+    @Test(.enabled(if: RealTime.isAllowed, "no privilege for SCHED_FIFO"))
+    func aLaterTaskLendsItsPriorityAndGoesFirst() async throws {
+        let shared = Shared([Int32]())
+        let held = Event()
+        let raised = Atomic<Bool>(false)
+        let low = TestThread {
+            shared.mutex.withLock { _ in
+                held.happen()
+                raised.store(eventually { RealTime.effective == 20 }, ordering: .releasing)
+            }
+        }
+        held.wait()
+        let ordinary = (0..<4).map { _ in
+            Task { try await shared.mutex.withLock { $0.append(RealTime.own) } }
+        }
+        #expect(await eventuallySuspending { shared.mutex.storage.errands.count == 4 })
+        let executor = RealTimeExecutor(priority: 20)
+        let later = Task(executorPreference: executor) {
+            try await shared.mutex.withLock { $0.append(RealTime.own) }
+        }
+        try await later.value
+        for task in ordinary { try await task.value }
+        low.join()
+        executor.stop()
+        let wasRaised = raised.load(ordering: .acquiring)
+        #expect(wasRaised)
+        #expect(try await shared.mutex.withLock { $0 } == [20, 0, 0, 0, 0])
     }
 }

@@ -90,12 +90,12 @@ final class WaitQueue: Sendable {
     /// - Parameter arm: Called at once, outside the queue's lock, with the task in the queue; ensures that a thread
     ///   will resume it. False if there is nothing to wait for.
     func suspend(
+        _ waiter: TaskWaiter = TaskWaiter(),
         isolation: isolated (any Actor)?,
         until deadline: ContinuousClock.Instant?,
         arm: () -> Bool
     ) async -> WaitOutcome {
-        let waiter = TaskWaiter()
-        return await race(waiter, isolation: isolation, until: deadline) { continuation in
+        await race(waiter, isolation: isolation, until: deadline) { continuation in
             if join(waiter, continuation, { _ in nil }), !arm() {
                 decide(waiter, .granted)
             }
