@@ -17,7 +17,7 @@ import unittest
 import browser
 from bench_report_test import RESULTS, bench_report
 
-WIDTHS = (360, 1100, 1280)
+WIDTHS = (360, 800, 1100, 1280)
 CHROMIUM = browser.find()
 NO_BROWSER = f"no {', '.join(browser.NAMES)} on the PATH"
 

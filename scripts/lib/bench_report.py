@@ -187,7 +187,7 @@ h1, h2, h3 { line-height: 1.2; } h2 { margin-top: 3rem; border-top: 1px solid va
 .quiet { color: var(--quiet); font-size: .9rem; overflow-wrap: anywhere; }
 .charts { display: grid; gap: 1.5rem; grid-template-columns: repeat(auto-fill, minmax(min(20rem, 100%), 1fr)); }
 .chart { width: 100%; height: auto; max-width: 34rem; }
-.wide { overflow-x: auto; overflow-wrap: anywhere; } table { border-collapse: collapse; font-size: .85rem; font-variant-numeric: tabular-nums; }
+.wide { overflow-x: auto; overflow-wrap: break-word; } table { border-collapse: collapse; font-size: .85rem; font-variant-numeric: tabular-nums; }
 td, th { padding: .2rem .6rem; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
 td.number { text-align: right; white-space: nowrap; } tr.behind { background: var(--behind); } tr.ours { font-weight: 600; } nav { display: flex; flex-wrap: wrap; gap: 0 1rem; margin-bottom: 1rem; }
 /* A phone has a row of a table below the other, each cell with its column's name. */
