@@ -106,9 +106,37 @@ class Report(unittest.TestCase):
         behind = page[page.index('<h2 id="behind">'):]
         ratios = [float(text) for text in re.findall(r'class=number>([0-9.,]+)×</td></tr>', behind)]
         self.assertTrue(ratios and ratios == sorted(ratios) and ratios[-1] <= 1)
-        rows = re.findall(r'<tr( class="behind")?>(?:(?!</tr>).)*?class=number>([0-9.,]+)×</td></tr>', page)
+        rows = re.findall(r'<tr( class="behind")?>(?:(?!</tr>|itself).)*?class=number>([0-9.,]+)×</td></tr>', page)
         self.assertTrue(all(bool(marked) == (float(ratio.replace(",", "")) < 1) for marked, ratio in rows
                             if ratio != "1.00"))
+
+    def test_every_figure_has_its_unit(self):
+        page = self.made(*RESULTS.values())[0]["index.html"]
+        figures = re.findall(r'data-column="(?:its )?figure" class=number>([^<]*)</td>', page)
+        self.assertGreater(len(figures), 20)
+        for figure in figures:
+            self.assertRegex(figure, r"^(–|[0-9.,∞]+ (M/s|ns|µs|ms|s|B))$")
+        self.assertEqual({figure.split()[-1] for figure in figures} & {"M/s", "ns", "B"}, {"M/s", "ns", "B"})
+
+    def test_it_counts_the_settings_that_the_summary_counts(self):
+        page = self.made(*RESULTS.values())[0]["index.html"]
+        nodes = [bench_report.Node(result, name) for name, result in RESULTS.items()]
+        ahead, counted = map(int, re.search(r"in (\d+) of (\d+) settings", bench_summary.summary(nodes)).groups())
+        self.assertIn(f"<p>{counted - ahead} of {counted} settings, the worst first.</p>", page)
+        self.assertNotIn("itself", page[page.index('<h2 id="behind">'):])
+
+    def test_the_report_and_the_readme_of_the_tree_are_of_its_results(self):
+        root = os.path.join(HERE, "..", "..")
+        commit, results = bench_report.read_again(os.path.join(root, "report"))
+        for name, text in bench_report.files_of(results, commit).items():
+            with open(os.path.join(root, "report", name), encoding="utf-8") as file:
+                self.assertTrue(file.read() == text, f"report/{name}: bench_report.py --again report writes it anew")
+        with open(os.path.join(root, "README.md"), encoding="utf-8") as file:
+            summary = bench_summary.summary(results)
+            self.assertIn(summary, file.read(), "scripts/bench table writes it anew")
+        ahead, counted = map(int, re.search(r"in (\d+) of (\d+) settings", summary).groups())
+        overviews = re.findall(r"(\d+) settings, (\d+) behind: left", bench_report.files_of(results, commit)["index.html"])
+        self.assertEqual([sum(map(int, column)) for column in zip(*overviews)], [counted, counted - ahead])
 
     def test_a_result_keeps_the_commit_it_was_measured_at(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -149,10 +177,12 @@ class Report(unittest.TestCase):
         table = page[page.index("<h3>Instructions of one operation</h3>"):]
         rows = re.findall(r"<tr.*?</tr>", table[:table.index("</table>")])[1:]
         self.assertEqual(rows, [
-            '<tr class=ours><td>ilk_rwlock</td><td>read, fenced</td><td class=number>43</td><td class=number>1</td>'
-            '<td class=number>0</td></tr>',
-            '<tr><td>&lt;spinner&gt;</td><td>write</td><td class=number>1,234</td><td class=number>2.2</td>'
-            '<td class=number>1</td></tr>'])
+            f'<tr{mark}><td data-column="contender">{name}</td><td data-column="operation">{operation}</td>'
+            f'<td data-column="instructions" class=number>{instructions}</td>'
+            f'<td data-column="locked" class=number>{locked}</td><td data-column="fences" class=number>{fences}</td></tr>'
+            for mark, name, operation, instructions, locked, fences in (
+                (" class=ours", "ilk_rwlock", "read, fenced", "43", "1", "0"),
+                ("", "&lt;spinner&gt;", "write", "1,234", "2.2", "1"))])
         self.assertEqual(page.count("Instructions of one operation"), 1)
 
     def test_a_run_of_instructions_alone_has_no_charts(self):
@@ -248,6 +278,24 @@ class Charts(unittest.TestCase):
         heights = [float(node.get("cy")) for node in self.nodes(charts.lines("t", "u", rows, "threads", {}), "circle")]
         self.assertAlmostEqual(heights[1] - heights[0], heights[2] - heights[1], places=1)
         self.assertGreater(heights[1], heights[0])
+
+    def test_what_is_below_the_axis_is_marked_and_not_a_point_of_it(self):
+        rows = [charts.Line("a", {1.0: [1000.0], 2.0: [0.2, 0.25, 0.3], 4.0: [0.1, 500.0, 600.0]}, True),
+                charts.Line("b", {1.0: [0.0]}, False)]
+        svg = charts.lines("t", "u", rows, "threads", {})
+        marks = [node for node in self.nodes(svg, "path") if node.get("class") == "below"]
+        self.assertEqual([mark[0].text for mark in marks],
+                         ["b, 1: 0 at least, median 0", "a, 2: 0.20 at least, median 0.25", "a, 4: 0.10 at least, median 500"])
+        self.assertEqual(len(self.nodes(svg, "circle")), 2)
+        self.assertIn("u, more is better; ▼ below 1.00", svg)
+        self.assertNotIn("▼", charts.lines("t", "u", [charts.Line("a", {1.0: [10.0]}, True)], "threads", {}))
+
+    def test_the_figures_of_an_axis_have_room(self):
+        svg = charts.lines("t", "u", [charts.Line("a", {1.0: [990_000.0], 2.0: [2000.0]}, True)], "nodes", {}, True)
+        figures = [node for node in self.nodes(svg, "text") if node.get("text-anchor") == "end"]
+        self.assertIn("100,000", [node.text for node in figures])
+        for node in figures:
+            self.assertGreaterEqual(float(node.get("x")) - 6.2 * len(node.text), 0, node.text)
 
     def test_a_ratio_of_one_is_on_its_mark(self):
         svg = charts.ratios("t", [charts.Ratio("even", 1.0), charts.Ratio("ahead", 4.0), charts.Ratio("behind", 0.25)])

@@ -38,6 +38,45 @@ class Catalogue(unittest.TestCase):
         self.assertEqual(archived(text), text)
 
 
+class LongPapers(unittest.TestCase):
+    def divided(self, text):
+        with tempfile.TemporaryDirectory() as folder:
+            paper = pathlib.Path(folder, "paper-long.md")
+            paper.write_text(text, encoding="utf-8")
+            documentation.divide(str(paper))
+            return {path.name: path.read_text(encoding="utf-8") for path in pathlib.Path(folder).iterdir()}
+
+    def test_a_short_paper_is_one_page(self):
+        self.assertEqual(self.divided("# A\n\n## B\n\nC\n"), {"paper-long.md": "# A\n\n## B\n\nC\n"})
+
+    def test_a_long_paper_is_a_page_for_each_chapter(self):
+        words = "word " * 13_000
+        pages = self.divided(f"# A\n\nBegin.\n\n## B & c\n\n{words}\n\n### D\n\n```\n## no chapter\n```\n\n## E\n\nF\n")
+        self.assertEqual(pages["paper-long.md"], "# A\n\nBegin.\n\n## Topics\n\n### Chapters\n\n"
+                         "- <doc:paper-long-b-c>\n- <doc:paper-long-e>\n")
+        self.assertEqual(pages["paper-long-b-c.md"], f"# B & c\n\nOf <doc:paper-long>.\n\n{words}\n\n## D\n\n"
+                         "```\n## no chapter\n```\n")
+        self.assertEqual(pages["paper-long-e.md"], "# E\n\nOf <doc:paper-long>.\n\nF\n")
+
+    def test_a_long_table_is_cut_between_rows(self):
+        rows = [f"| {number} | {'x' * 600} |" for number in range(110)]
+        pages = self.divided("# A\n\n## B\n\n| n | x |\n|---|---|\n" + "\n".join(rows) + "\n")
+        parts = [pages[f"paper-long-b-part-{part}.md"] for part in (1, 2, 3, 4)]
+        self.assertEqual(len(pages), 5)
+        self.assertEqual([line for part in parts for line in part.splitlines()[6:]], rows)
+        for part in parts:
+            self.assertIn("\n\n| n | x |\n|---|---|\n| ", part)
+            self.assertLess(len(part), documentation.LONGEST_TABLE + 1_000)
+
+    def test_no_page_of_the_papers_is_long(self):
+        with tempfile.TemporaryDirectory() as folder:
+            documentation.catalogue(str(ROOT), str(pathlib.Path(folder, "catalogue")))
+            sizes = {path.name: len(path.read_text(encoding="utf-8"))
+                     for path in pathlib.Path(folder, "catalogue/Papers").glob("*.md")}
+            self.assertIn("paper-contracts-rings-of-the-core.md", sizes)
+            self.assertEqual([name for name, size in sizes.items() if size > documentation.LONGEST], [])
+
+
 class Diagnostics(unittest.TestCase):
     def found(self, *findings):
         with tempfile.TemporaryDirectory() as folder:
@@ -69,6 +108,9 @@ class Archive(unittest.TestCase):
         self.page("one", {"references": {"two": {"url": "/documentation/two#A-heading"}}})
         self.page("two", {"primaryContentSections": [{"anchor": "A-heading"}]})
         (self.archive / "style.css").write_text("")
+        (self.archive / "documentation/interlock").mkdir()
+        (self.archive / "documentation/interlock/index.html").write_text("")
+        documentation.complete(str(self.archive))
 
     def page(self, name, content):
         html = self.archive / "documentation" / name / "index.html"
@@ -83,6 +125,16 @@ class Archive(unittest.TestCase):
 
     def test_a_whole_archive_passes(self):
         self.assertEqual(self.links(), [])
+
+    def test_the_address_of_the_server_leads_to_the_first_page(self):
+        self.assertIn('content="0; url=/documentation/interlock/"', (self.archive / "index.html").read_text())
+        (self.archive / "index.html").unlink()
+        self.assertEqual(self.links(), [f"{self.archive}: has no index.html"])
+
+    def test_the_settings_that_every_page_asks_for_are_there(self):
+        self.assertEqual(json.loads((self.archive / "theme-settings.json").read_text()), {})
+        (self.archive / "theme-settings.json").unlink()
+        self.assertEqual(self.links(), [f"{self.archive}: has no theme-settings.json"])
 
     def test_a_page_that_is_not_there_is_found(self):
         self.page("one", {"references": {"x": {"url": "/documentation/three"}}})
@@ -110,7 +162,7 @@ class Archive(unittest.TestCase):
 
     def test_an_archive_without_pages_does_not_pass(self):
         with tempfile.TemporaryDirectory() as empty:
-            self.assertEqual(len(list(documentation.archive_links(empty))), 1)
+            self.assertEqual(len(list(documentation.archive_links(empty))), 3)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ import unittest
 import browser
 from bench_report_test import RESULTS, bench_report
 
-WIDTHS = (360, 1100)
+WIDTHS = (360, 800, 1100, 1280)
 CHROMIUM = browser.find()
 NO_BROWSER = f"no {', '.join(browser.NAMES)} on the PATH"
 
@@ -30,6 +30,11 @@ OUTSIDE = """[...document.querySelectorAll("svg.chart")].flatMap(chart => {
   }).map(each => chart.getAttribute("aria-label") + ": " + (each.textContent || each.outerHTML));
 })"""
 WIDER_THAN_THE_SCREEN = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+# Cells that one would have to scroll sideways for.
+CUT_OFF = """[...document.querySelectorAll("td")].filter(each => {
+  const box = each.getBoundingClientRect(), screen = document.documentElement.clientWidth;
+  return !box.width || box.left < 0 || box.right > screen || each.scrollWidth > each.clientWidth + 1;
+}).map(each => each.textContent)"""
 # The least height of a letter on the screen.
 SMALLEST_TEXT = """Math.min(...[...document.querySelectorAll("svg.chart text")]
   .map(each => each.getBoundingClientRect().height))"""
@@ -77,6 +82,13 @@ class ReportInABrowser(unittest.TestCase):
             self.browser.load(self.url, width)
             self.assertLessEqual(self.browser.value(WIDER_THAN_THE_SCREEN), 0, f"at {width}")
             self.assertGreaterEqual(self.browser.value(SMALLEST_TEXT), 9, f"at {width}")
+
+    def test_every_cell_of_every_table_is_on_the_screen(self):
+        for width in WIDTHS:
+            self.browser.load(self.url, width)
+            self.browser.value('document.querySelectorAll("details").forEach(each => each.open = true)')
+            self.assertGreater(self.browser.value('document.querySelectorAll("td").length'), 100)
+            self.assertEqual(self.browser.value(CUT_OFF), [], f"at {width}")
 
     def test_a_dark_scheme_is_followed(self):
         def light_of(is_dark, selector, what):

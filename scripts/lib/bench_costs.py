@@ -31,7 +31,8 @@ def markdown(rows):
 def html(rows, is_ours):
     head = "".join(f"<th>{name}</th>" for name in Cost._fields)
     lines = [f'<tr{" class=ours" if is_ours(row.contender) else ""}>' + "".join(
-        f'<td{" class=number" if index > 1 else ""}>{escape(cell)}</td>' for index, cell in enumerate(row)) + "</tr>"
+        f'<td data-column="{name}"{" class=number" if index > 1 else ""}>{escape(cell)}</td>'
+        for index, (name, cell) in enumerate(zip(Cost._fields, row))) + "</tr>"
              for row in rows]
     return (f'<h3>{TITLE}</h3><p class="quiet">{WHAT.capitalize()}.</p>\n<div class="wide"><table><thead><tr>{head}</tr>'
             "</thead><tbody>\n" + "\n".join(lines) + "\n</tbody></table></div>")

@@ -3,6 +3,7 @@
 """One report of all benchmarks, from what the suites wrote.
 
     bench_report.py FOLDER RESULT.json...
+    bench_report.py --again FOLDER          writes the pages of FOLDER/report.json anew
     bench_report.py --stamp RESULT.json     adds the commit that was measured, unless it is there
 
 Writes FOLDER/report.json (all results, the machine and the commit), FOLDER/index.html (one page that needs nothing else)
@@ -20,7 +21,7 @@ from html import escape
 import bench_costs
 import bench_table
 import charts
-from bench_table import Malformed, Node, counted, digits, grouped
+from bench_table import Malformed, Node, counted, counting, digits, grouped
 
 # A question, its charts, and what to know about them.
 Section = namedtuple("Section", "question charts remark")
@@ -186,22 +187,34 @@ h1, h2, h3 { line-height: 1.2; } h2 { margin-top: 3rem; border-top: 1px solid va
 .quiet { color: var(--quiet); font-size: .9rem; overflow-wrap: anywhere; }
 .charts { display: grid; gap: 1.5rem; grid-template-columns: repeat(auto-fill, minmax(min(20rem, 100%), 1fr)); }
 .chart { width: 100%; height: auto; max-width: 34rem; }
-.wide { overflow-x: auto; } table { border-collapse: collapse; font-size: .85rem; font-variant-numeric: tabular-nums; }
-td, th { padding: .2rem .6rem; text-align: left; border-bottom: 1px solid var(--line); white-space: nowrap; }
-td.number { text-align: right; } tr.behind { background: var(--behind); } tr.ours { font-weight: 600; } nav { display: flex; flex-wrap: wrap; gap: 0 1rem; margin-bottom: 1rem; }
+.wide { overflow-x: auto; overflow-wrap: break-word; } table { border-collapse: collapse; font-size: .85rem; font-variant-numeric: tabular-nums; }
+td, th { padding: .2rem .6rem; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
+td.number { text-align: right; white-space: nowrap; } tr.behind { background: var(--behind); } tr.ours { font-weight: 600; } nav { display: flex; flex-wrap: wrap; gap: 0 1rem; margin-bottom: 1rem; }
+/* A phone has a row of a table below the other, each cell with its column's name. */
+@media (max-width: 48rem) {
+  .wide table, .wide tbody { display: block; } .wide thead { display: none; }
+  .wide tr { display: block; padding: .4rem .6rem; border-bottom: 1px solid var(--line); }
+  .wide td, .wide td.number { display: grid; grid-template-columns: 6rem minmax(0, 1fr); gap: .6rem; padding: 0; border: 0;
+    text-align: left; white-space: normal; }
+  .wide td::before { content: attr(data-column); color: var(--quiet); font-weight: 400; }
+}
 """
 
 
+COLUMNS = ("suite", "what", "setting", "ours", "figure", "best peer", "its figure", "ratio")
+
+
 def row_html(suite, title, row):
-    behind = ' class="behind"' if row.ratio is not None and row.ratio < 1 else ""
+    behind = ' class="behind"' if counting([row]) and row.ratio < 1 else ""
     shown = "–" if row.ratio is None else f"{charts.digits(row.ratio)}×"
     cells = [escape(suite), escape(title), escape(row.setting), escape(row.ours), row.our_figure, escape(row.peer), row.peer_figure, shown]
     return f"<tr{behind}>" + "".join(
-        f'<td{" class=number" if index in (4, 6, 7) else ""}>{cell}</td>' for index, cell in enumerate(cells)) + "</tr>"
+        f'<td data-column="{COLUMNS[index]}"{" class=number" if index in (4, 6, 7) else ""}>{cell}</td>'
+        for index, cell in enumerate(cells)) + "</tr>"
 
 
 def table_html(rows):
-    head = "".join(f"<th>{name}</th>" for name in ("suite", "what", "setting", "ours", "figure", "best peer", "figure", "ratio"))
+    head = "".join(f"<th>{name}</th>" for name in COLUMNS)
     return (f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>\n'
             + "\n".join(row_html(*row) for row in rows) + "\n</tbody></table></div>")
 
@@ -225,7 +238,14 @@ def parts_of(result):
         raise Malformed(f"{result.place} is of a run that found {result.get('faults', float):g} faults: its figures do not count")
     sections = [section for section in SUITES[suite](result) if section.charts]
     tables = bench_table.SUITES[suite](result) if suite in bench_table.SUITES else []
-    return sections, [(suite, title, row) for title, _, rows in tables for row in rows]
+    return sections, [(suite, title, with_unit(row, unit)) for title, unit, rows in tables for row in rows]
+
+
+def with_unit(row, unit):
+    """Figures of time have their unit; the others' is the table's."""
+    short = {"million": "M/s", "nanoseconds": "ns", "bytes": "B"}.get(unit.split()[0])
+    return row._replace(**{name: f"{figure} {short}" for name in ("our_figure", "peer_figure")
+                           if short and (figure := getattr(row, name)) != "–"})
 
 
 def page(results, commit, overview):
@@ -243,7 +263,8 @@ def page(results, commit, overview):
             body.append(bench_costs.html(costs, is_ours))
         if its_rows:
             body.append(f"<details><summary>All figures of {suite}</summary>{table_html(its_rows)}</details>")
-    behind = sorted((row for row in rows if row[2].ratio is not None and row[2].ratio < 1), key=lambda row: row[2].ratio)
+    counted_rows = [row for row in rows if counting([row[2]])]
+    behind = sorted((row for row in counted_rows if row[2].ratio < 1), key=lambda row: row[2].ratio)
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -262,7 +283,7 @@ another names it.</p>
 <div class="charts">{overview}</div>
 {chr(10).join(body)}
 <h2 id="behind">Where we are behind</h2>
-<p>{len(behind)} of {len([row for row in rows if row[2].ratio is not None])} settings, the worst first.</p>
+<p>{len(behind)} of {len(counted_rows)} settings, the worst first.</p>
 {table_html(behind) if behind else ""}
 </body>
 </html>
@@ -274,7 +295,7 @@ def overviews(results):
     pictures = {}
     for result in results:
         rows = [charts.Ratio(f"{title}: {row.setting}, {row.ours}", row.ratio)
-                for _, title, row in parts_of(result)[1] if row.ratio is not None and 0 < row.ratio < math.inf]
+                for _, title, row in parts_of(result)[1] if counting([row]) and 0 < row.ratio < math.inf]
         if rows:
             suite = result.get("suite", str)
             pictures[suite] = charts.ratios(f"{suite}: ours over the best peer", rows)
@@ -301,21 +322,44 @@ def kept(value):
 
 
 def read(path):
+    """A result as it is kept: whatever is made of one is the same as what is made of the report's."""
     with open(path, encoding="utf-8") as file:
         text = file.read()
     try:
-        return Node(json.loads(text), os.path.basename(path))
+        return Node(kept(json.loads(text)), os.path.basename(path))
     except ValueError as error:
         raise Malformed(f"{os.path.basename(path)} is not JSON: {error}") from None
 
 
 def stamp(path):
     """A result keeps the commit it was measured at, also when a later report has it."""
-    result = read(path)
-    if "commit" not in result.value:
-        result.value["commit"] = commit_of(os.path.dirname(os.path.abspath(__file__)))
+    with open(path, encoding="utf-8") as file:
+        result = json.load(file)
+    if "commit" not in result:
+        result["commit"] = commit_of(os.path.dirname(os.path.abspath(__file__)))
         with open(path, "w", encoding="utf-8") as file:
-            json.dump(result.value, file)
+            json.dump(result, file)
+
+
+def read_again(folder):
+    """The commit and the results of a report, in the order of its page."""
+    with open(os.path.join(folder, "report.json"), encoding="utf-8") as file:
+        report = json.load(file)
+    return report["commit"], [Node(report["suites"][suite], f"{suite} of report.json")
+                              for suite in SUITES if suite in report["suites"]]
+
+
+def files_of(results, commit):
+    """The report's files by their names."""
+    pictures = overviews(results)
+    html = page(results, commit, "".join(pictures.values()))
+    for result in results:
+        if result.get("suite", str) == "rwlock" and (picture := scaling(result)):
+            pictures["scaling"] = picture
+    files = {"index.html": html, "report.json": json.dumps(
+        {"commit": commit, "suites": {result.get("suite", str): result.value for result in results}},
+        separators=(",", ":"), sort_keys=True) + "\n"}
+    return files | {f"{suite}.svg": charts.standing_alone(picture) for suite, picture in pictures.items()}
 
 
 def main(arguments):
@@ -328,18 +372,13 @@ def main(arguments):
             for path in paths:
                 stamp(path)
             return 0
-        results = [read(path) for path in paths]
-        commit = commit_of(os.path.dirname(os.path.abspath(__file__)))
-        pictures = overviews(results)
-        html = page(results, commit, "".join(pictures.values()))
-        for result in results:
-            if result.get("suite", str) == "rwlock" and (picture := scaling(result)):
-                pictures["scaling"] = picture
+        if folder == "--again":
+            folder = paths[0]
+            commit, results = read_again(folder)
+        else:
+            commit, results = commit_of(os.path.dirname(os.path.abspath(__file__))), [read(path) for path in paths]
+        files = files_of(results, commit)
         os.makedirs(folder, exist_ok=True)
-        files = {"index.html": html, "report.json": json.dumps(
-            {"commit": commit, "suites": {result.get("suite", str): kept(result.value) for result in results}},
-            separators=(",", ":"), sort_keys=True) + "\n"}
-        files |= {f"{suite}.svg": charts.standing_alone(picture) for suite, picture in pictures.items()}
         for name, text in files.items():
             with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
                 file.write(text)

@@ -12,15 +12,10 @@ import sys
 
 import bench_report
 import bench_table
-from bench_table import Malformed, digits
+from bench_table import Malformed, counting, digits
 from charts import median
 
 BEGIN, END = "<!-- results -->\n", "<!-- end of results -->"
-
-
-def counting(rows):
-    """Rows with a peer, which what ours did elsewhere is not."""
-    return [row for row in rows if row.ratio is not None and not row.peer.startswith("itself")]
 
 
 def line(title, rows):

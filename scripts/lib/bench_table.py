@@ -78,6 +78,11 @@ class Node:
 KINDS = {str: "a text", float: "a number", dict: "an object", list: "a list", bool: "true or false"}
 
 
+def counting(rows):
+    """Rows with a peer, which what ours did elsewhere is not: the settings that are counted."""
+    return [row for row in rows if row.ratio is not None and not row.peer.startswith("itself")]
+
+
 def ratio(better, worse):
     """The median of the rounds' own ratios, without rounds in which both made no progress."""
     ratios = [a / b if b else math.inf for a, b in zip(better, worse) if a != b or 0 < a < math.inf]

@@ -5,12 +5,14 @@
     documentation.py catalogue FOLDER       copies Interlock.docc to FOLDER, and adds the papers of docs/ as articles
     documentation.py diagnostics FILE [CATALOGUE]
                                             prints docc's warnings and errors, and fails if there is one that counts
+    documentation.py complete ARCHIVE       adds what docc leaves out: its first page, and the file of settings that its pages
+                                            ask for
     documentation.py links ARCHIVE          fails on a relative link that leads nowhere: of the archive, and of the
                                             tree's Markdown, README.md, docs/*.md and the articles among it
 
 In the tree an article links to a paper by its file (`../../../docs/benchmarks.md`), so that the link works where the
 tree is read; in the copy that becomes a link to the paper's page. Links of a paper to what the archive has not, such as
-sources, become their words.
+sources, become their words. A long paper is divided at its chapters.
 """
 
 import json
@@ -30,7 +32,11 @@ CATALOGUE = "Sources/SwiftFacade/Interlock.docc"
 LANDING = "Interlock.md"
 # A fence, or a span of code: what looks like a link there is none.
 CODE = re.compile(r"^```.*?^```$|`[^`\n]+`", re.DOTALL | re.MULTILINE)
+FENCE = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|`[^`]*`)+)\]\(([^)\s]+)\)")
+FIRST_PAGE = "documentation/interlock/"
+LONGEST = 60_000  # letters of a page: some 30,000 pixels on a screen
+LONGEST_TABLE = 20_000
 IMAGE = re.compile(r"(!\[[^\]]*\])\(([^)\s:]+)\)")
 
 # ---- The catalogue ----
@@ -83,8 +89,51 @@ def catalogue(root, folder):
         copy = os.path.join(folder, "Papers", page + ".md")
         rewrite(os.path.join(root, name), copy, name, pages)
         bring_images(root, name, copy)
+        divide(copy)
     with open(os.path.join(folder, LANDING), "a", encoding="utf-8") as landing:
         landing.write("\n### Design papers\n\n" + "".join(f"- <doc:{page}>\n" for page in added.values()))
+
+
+def divide(path):
+    """Makes a page of each chapter of a long paper, beside it; the paper keeps its beginning and leads to them."""
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    if len(text) <= LONGEST:
+        return
+    kept = []
+    text = FENCE.sub(lambda match: kept.append(match.group()) or f"\0{len(kept) - 1}\0", text)
+    beginning, *chapters = re.split(r"^## +", text, flags=re.MULTILINE)
+    names = []
+    for title, body in (part for chapter in chapters for part in cut(*chapter.split("\n", 1))):
+        names.append(f"{stem(path)}-{re.sub('[^a-z0-9]+', '-', title.lower()).strip('-')}")
+        body = re.sub(r"^###(#*) ", r"##\1 ", body, flags=re.MULTILINE)
+        write(os.path.join(os.path.dirname(path), names[-1] + ".md"), kept, f"# {title}\n\nOf <doc:{stem(path)}>.\n\n{body.strip()}\n")
+    links = "".join(f"- <doc:{name}>\n" for name in names)
+    write(path, kept, f"{beginning.rstrip()}\n\n## Topics\n\n### Chapters\n\n{links}")
+
+
+def write(path, kept, text):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(re.sub(r"\0(\d+)\0", lambda match: kept[int(match.group(1))], text))
+
+
+def cut(title, body):
+    """A chapter with a long table, as several: each goes on with the table's head."""
+    count = -(-len(body) // LONGEST_TABLE)
+    parts, part, head = [], [], []
+    for line in body.strip().split("\n"):
+        if not line.startswith("|"):
+            head = []
+        elif len(head) < 2:
+            head.append(line)
+        elif len("\n".join(part)) >= len(body) / count:
+            parts.append(part)
+            part = list(head)
+        part.append(line)
+    parts.append(part)
+    if len(parts) == 1:
+        return [(title, body)]
+    return [(f"{title}, part {index}", "\n".join(part)) for index, part in enumerate(parts, 1)]
 
 
 def rewrite(source, target, name, pages):
@@ -124,6 +173,22 @@ def diagnostics(path, catalogue=None):
         line = finding.get("range", {}).get("start", {}).get("line", 1)
         advice = [" ".join(solution["summary"].split()) for solution in finding.get("solutions", [])]
         yield "; ".join([f"{source}:{line}: {finding['severity']}: {finding['summary']}"] + advice)
+
+
+# ---- What docc leaves out ----
+
+
+def complete(archive):
+    # Without it the address of the server says that the page cannot be found.
+    with open(os.path.join(archive, "index.html"), "w", encoding="utf-8") as file:
+        file.write(f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>Interlock</title>\n'
+                   f'<meta http-equiv="refresh" content="0; url=/{FIRST_PAGE}">\n</head>\n'
+                   f'<body><a href="/{FIRST_PAGE}index.html">Interlock</a></body>\n</html>\n')
+    # Every page asks for it.
+    settings = os.path.join(archive, "theme-settings.json")
+    if not os.path.exists(settings):
+        with open(settings, "w", encoding="utf-8") as file:
+            file.write("{}\n")
 
 
 # ---- Links ----
@@ -169,6 +234,9 @@ def archive_links(archive):
     pages = dict(pages_of(archive))
     if not pages:
         yield f"{archive}: found no pages to check"
+    for name in ("index.html", "theme-settings.json"):
+        if not os.path.exists(os.path.join(archive, name)):
+            yield f"{archive}: has no {name}"
     known = {page: anchors_of(content) for page, content in pages.items()}
     for page, content in pages.items():
         if not os.path.exists(os.path.join(archive, page[1:], "index.html")):
@@ -232,6 +300,9 @@ def main(arguments):
         return 0
     if len(arguments) in (2, 3) and arguments[0] == "diagnostics":
         return report(diagnostics(*arguments[1:]))
+    if len(arguments) == 2 and arguments[0] == "complete":
+        complete(arguments[1])
+        return 0
     if len(arguments) == 2 and arguments[0] == "links":
         return report(all_links(".", arguments[1]))
     print(__doc__, file=sys.stderr)

@@ -117,6 +117,10 @@ int find(faces_finder &finder, const uint8_t *pixels, uint32_t width, uint32_t h
     cv::Mat grey;
     cv::cvtColor(picture, grey, cv::COLOR_RGBA2GRAY);
     double scale = std::max(1.0, std::max(width, height) / searched_side);
+    // So narrow that nothing would be left of it: there is no face in it.
+    if (std::min(width, height) / scale < 1) {
+        return 0;
+    }
     if (scale > 1) {
         cv::Mat smaller;
         cv::resize(grey, smaller, cv::Size(), 1 / scale, 1 / scale, cv::INTER_AREA);
@@ -168,8 +172,13 @@ int faces_find(faces_finder *finder, const uint8_t *pixels, uint32_t width, uint
                faces_face *faces, size_t capacity, char message[FACES_MESSAGE_SIZE]) {
     try {
         return find(*finder, pixels, width, height, faces, capacity);
-    } catch (const std::exception &error) {
-        set_message(message, error.what());
+    } catch (const std::bad_alloc &) {
+        set_message(message, "not enough memory");
+        return -1;
+    } catch (const std::exception &) {
+        // OpenCV's own sentence is about its source.
+        std::snprintf(message, FACES_MESSAGE_SIZE, "OpenCV cannot search a picture of %u x %u pixels", width,
+                      height);
         return -1;
     }
 }

@@ -12,6 +12,10 @@ uint32_t codec_height(const codec_decoder *decoder) {
     return decoder->height;
 }
 
+uint64_t codec_working_bytes(const codec_decoder *decoder) {
+    return decoder->working_bytes;
+}
+
 const uint8_t *codec_exif(const codec_decoder *decoder, size_t *count) {
     *count = decoder->exif_count;
     return decoder->exif;

@@ -15,6 +15,7 @@ struct codec_decoder {
     void (*destroy)(codec_decoder *decoder);
     uint32_t width;
     uint32_t height;
+    uint64_t working_bytes;
     const uint8_t *exif;
     size_t exif_count;
 };

@@ -56,6 +56,32 @@ static void find_exif(struct jpeg_decoder *self) {
     }
 }
 
+// libjpeg decodes at eighths of the size without ever having the whole.
+static void scale_to(struct jpeg_decoder *self, uint64_t limit) {
+    j_decompress_ptr decompressor = &self->decompressor;
+    decompressor->scale_denom = 8;
+    decompressor->scale_num = 8;
+    jpeg_calc_output_dimensions(decompressor);
+    while (decompressor->scale_num > 1 &&
+           (uint64_t)decompressor->output_width * decompressor->output_height > limit) {
+        decompressor->scale_num--;
+        jpeg_calc_output_dimensions(decompressor);
+    }
+    self->head.width = decompressor->output_width;
+    self->head.height = decompressor->output_height;
+}
+
+static uint64_t bytes_of_coefficients(j_decompress_ptr decompressor) {
+    uint64_t blocks = 0;
+    if (jpeg_has_multiple_scans(decompressor)) {
+        for (int i = 0; i < decompressor->num_components; i++) {
+            const jpeg_component_info *component = &decompressor->comp_info[i];
+            blocks += (uint64_t)component->width_in_blocks * component->height_in_blocks;
+        }
+    }
+    return blocks * sizeof(JBLOCK);
+}
+
 // Four inks to red, green and blue, in place. Adobe's programs store every ink inverted (255: none): `flip`
 // is 0 for theirs and 255 for the others.
 static void inks_to_rgb(uint8_t *pixels, size_t count, uint8_t flip) {
@@ -92,8 +118,8 @@ static codec_status jpeg_decoder_read(codec_decoder *decoder, uint8_t *pixels, c
     return CODEC_OK;
 }
 
-codec_status codec_jpeg_open(const uint8_t *bytes, size_t count, uint64_t pixel_limit, codec_decoder **out,
-                             codec_message *message) {
+codec_status codec_jpeg_open(const uint8_t *bytes, size_t count, uint64_t pixel_limit, uint64_t scaled_limit,
+                             codec_decoder **out, codec_message *message) {
     *out = NULL;
     message->text[0] = '\0';
     struct jpeg_decoder *self = calloc(1, sizeof *self);
@@ -122,6 +148,8 @@ codec_status codec_jpeg_open(const uint8_t *bytes, size_t count, uint64_t pixel_
         jpeg_decoder_destroy(&self->head);
         return CODEC_TOO_LARGE;
     }
+    self->head.working_bytes = bytes_of_coefficients(&self->decompressor);
+    scale_to(self, scaled_limit);
     find_exif(self);
     *out = &self->head;
     return CODEC_OK;

@@ -70,8 +70,9 @@ static codec_status png_decoder_read(codec_decoder *decoder, uint8_t *pixels, co
     return CODEC_OK;
 }
 
-codec_status codec_png_open(const uint8_t *bytes, size_t count, uint64_t pixel_limit, codec_decoder **out,
-                            codec_message *message) {
+codec_status codec_png_open(const uint8_t *bytes, size_t count, uint64_t pixel_limit, uint64_t scaled_limit,
+                            codec_decoder **out, codec_message *message) {
+    (void)scaled_limit;
     *out = NULL;
     message->text[0] = '\0';
     struct png_decoder *self = calloc(1, sizeof *self);

@@ -65,6 +65,18 @@ struct Demo: AsyncParsableCommand {
         }
     }
 
+    /// Of this process, in bytes.
+    private var peakMemory: Int {
+        var usage = rusage()
+        #if canImport(Darwin)
+        getrusage(RUSAGE_SELF, &usage)
+        return usage.ru_maxrss
+        #else
+        getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+        return usage.ru_maxrss * 1024
+        #endif
+    }
+
     /// Beside this package's sources, whatever the working directory.
     private static let samplePhotos = URL(filePath: #filePath)
         .deletingLastPathComponent().appending(path: "../../Photos").standardizedFileURL.path()
@@ -94,9 +106,11 @@ struct Demo: AsyncParsableCommand {
         arrays.add(to: &page)
         try chapter.add(to: &page, from: output)
         downloads.add(to: &page)
+        capture.add(to: &page)
         try output.write(page: page.html)
         Console.line("The pictures, before and after, and which thread did what when:")
         Console.line("    \(output.page)")
+        Console.line("Peak memory: \(peakMemory / 1_000_000) MB")
         guard chapter.isSound, downloads.isSound, capture.isSound else { throw ExitCode(1) }
     }
 }

@@ -8,8 +8,8 @@ import Report
 import Timeline
 
 struct PhotoChapter {
-    /// Interlock's last run, and the other's.
-    private let results: [(pipeline: any PhotoPipeline, result: PipelineResult, median: Duration)]
+    /// Interlock's run of median time, and the other's.
+    private let results: [(pipeline: any PhotoPipeline, result: PipelineResult)]
     private let others: [Rejection]
     private let rounds: Int
     private let differences: [String]
@@ -24,7 +24,7 @@ struct PhotoChapter {
     var summary: String {
         let made = result.photos.count
         let pictures = made == 1 ? "1 picture was" : "\(made) pictures were"
-        return "\(pictures) loaded, decoded, tilt-shifted and written in \(results[0].median.text)"
+        return "\(pictures) loaded, decoded, tilt-shifted and written in \(result.duration.text)"
     }
 
     @MainActor
@@ -67,13 +67,10 @@ struct PhotoChapter {
         }
         let timed = rounds == 1 ? 1 : rounds - 1
         let last = zip(contenders, results).map { contender, results in
-            (
-                contender.pipeline, results[results.count - 1],
-                median(of: results.suffix(timed).map(\.duration))
-            )
+            (pipeline: contender.pipeline, result: median(of: results.suffix(timed)))
         }
-        let agreeOnRejections = last[0].1.rejections == last[1].1.rejections
-        let photos = last[0].1.photos
+        let agreeOnRejections = last[0].result.rejections == last[1].result.rejections
+        let photos = last[0].result.photos
         let differences =
             (photos.isEmpty ? [] : try output.differences(from: comparison, of: photos))
             + (agreeOnRejections ? [] : ["the files that were refused"])
@@ -94,7 +91,7 @@ struct PhotoChapter {
             photo.preview.map { preview in
                 Page.Picture(
                     name: photo.file.name,
-                    detail: "\(photo.width) × \(photo.height)",
+                    detail: (["\(photo.width) × \(photo.height)"] + photo.remarks).joined(separator: "; "),
                     before: preview.before,
                     after: preview.after
                 )
@@ -112,14 +109,13 @@ struct PhotoChapter {
             + "Nearly all of the time goes into pixels, so the two should take about as long: \(times)."
     }
 
-    /// Of an even number the mean of the middle two.
-    private static func median(of times: [Duration]) -> Duration {
-        let sorted = times.sorted()
-        return (sorted[(sorted.count - 1) / 2] + sorted[sorted.count / 2]) / 2
+    /// A run that was made, so that its chart has the time that is told: of an even number the slower of the middle two.
+    private static func median(of results: some Collection<PipelineResult>) -> PipelineResult {
+        results.sorted { $0.duration < $1.duration }[results.count / 2]
     }
 
     private var times: String {
-        let each = results.map { "\($0.pipeline.name) \($0.median.text)" }.joined(separator: ", ")
+        let each = results.map { "\($0.pipeline.name) \($0.result.duration.text)" }.joined(separator: ", ")
         return rounds == 1 ? each : "\(each), in the median of \(rounds) runs that took turns"
     }
 
@@ -129,12 +125,20 @@ struct PhotoChapter {
             Console.line("Files that gave no picture:")
             for rejection in rejections { Console.line("    \(rejection)") }
         }
+        let remarked = result.photos.filter { !$0.remarks.isEmpty }
+        if !remarked.isEmpty {
+            Console.line()
+            Console.line("Pictures that were not made as usual:")
+            for photo in remarked {
+                Console.line("    \(photo.file.name): \(photo.remarks.joined(separator: "; "))")
+            }
+        }
         Console.line()
         Console.table(
             columns: ["", "time", "most loads at once", "threads"],
-            rows: results.map { pipeline, result, median in
+            rows: results.map { pipeline, result in
                 [
-                    pipeline.name, median.text, "\(result.timeline.peak(of: "load")) of \(loads)",
+                    pipeline.name, result.duration.text, "\(result.timeline.peak(of: "load")) of \(loads)",
                     "\(result.timeline.threadCount)",
                 ]
             }

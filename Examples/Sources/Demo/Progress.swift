@@ -25,7 +25,11 @@ final class Progress {
         let (name, detail) =
             switch outcome {
             case .finished(let photo):
-                (photo.file.name, "\(photo.width) x \(photo.height)\(Self.faces(of: photo))")
+                (
+                    photo.file.name,
+                    (["\(photo.width) x \(photo.height)\(Self.faces(of: photo))"] + photo.remarks)
+                        .joined(separator: "; ")
+                )
             case .rejected(let rejection): (rejection.name, rejection.reason)
             }
         if Console.isTerminal {

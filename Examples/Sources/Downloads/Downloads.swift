@@ -101,7 +101,7 @@ private final class Progress {
         done += 1
         switch outcome {
         case .finished(let photo):
-            print("    \(done) of \(total)  \(photo.file.name): \(photo.width) x \(photo.height)")
+            print("    \(done) of \(total)  \(photo.file.name.printable): \(photo.width) x \(photo.height)")
         case .rejected(let rejection): print("    \(done) of \(total)  \(rejection)")
         }
     }

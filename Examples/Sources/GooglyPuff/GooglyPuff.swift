@@ -46,7 +46,7 @@ enum GooglyPuff {
     }
 
     private static func puff(_ photo: PhotoFile, into output: OutputFolder) throws -> [Face] {
-        var image = try Codecs.decode(Array(Data(contentsOf: URL(filePath: photo.path))))
+        var image = try Codecs.decode(photo.contents)
         let faces = try FaceFinder.shared.faces(in: image)
         image.drawGooglyEyes(on: faces)
         let encoded = Data(try Codecs.encodeJPEG(image, quality: 90))

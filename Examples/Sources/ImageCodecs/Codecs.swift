@@ -34,31 +34,94 @@ package enum Codecs {
 
     /// Decodes a JPEG or PNG, recognised by its first bytes, and turns it upright by its Exif block.
     ///
-    /// Blocks, and allocates four bytes a pixel, for `pixelLimit` pixels at most. O(pixels).
+    /// Blocks, and allocates as ``Header/decodingBytes`` says. O(pixels).
+    ///
+    /// - Parameter scaledLimit: a picture of more pixels comes smaller, in proportion, with at most so many.
     package static func decode(
         _ bytes: [UInt8],
-        pixelLimit: Int = defaultPixelLimit
+        pixelLimit: Int = defaultPixelLimit,
+        scaledLimit: Int = .max
     ) throws(CodecError) -> Image {
+        let format = try format(of: bytes)
+        let decoded = bytes.withUnsafeBufferPointer { bytes in
+            opened(bytes, format, pixelLimit, scaledLimit) { pixels(of: $0, format) }
+        }
+        let (image, orientation) = try decoded.get()
+        return image.fitted(pixels: scaledLimit).turnedUpright(from: orientation)
+    }
+
+    /// What a picture's header tells, without its pixels.
+    package struct Header: Equatable, Sendable {
+        /// As the file has it.
+        package let width, height: Int
+        /// The pixels that ``decode(_:pixelLimit:scaledLimit:)`` gives, at most.
+        package let pixels: Int
+        /// What that call allocates, at most: the library's share, the decoded pixels, and the smaller or turned ones.
+        package let decodingBytes: Int
+    }
+
+    /// Reads the header, with the same limits and errors as ``decode(_:pixelLimit:scaledLimit:)``.
+    package static func header(
+        of bytes: [UInt8],
+        pixelLimit: Int = defaultPixelLimit,
+        scaledLimit: Int = .max
+    ) throws(CodecError) -> Header {
+        let format = try format(of: bytes)
+        let read = bytes.withUnsafeBufferPointer { bytes in
+            opened(bytes, format, pixelLimit, .max) { full in
+                opened(bytes, format, pixelLimit, scaledLimit) { decoder in
+                    let decoded = Int(codec_width(decoder)) * Int(codec_height(decoder))
+                    let pixels = min(decoded, scaledLimit)
+                    return .success(
+                        Header(
+                            width: Int(codec_width(full)),
+                            height: Int(codec_height(full)),
+                            pixels: pixels,
+                            decodingBytes: Int(codec_working_bytes(decoder))
+                                + (decoded + pixels) * Image.bytesPerPixel
+                        )
+                    )
+                }
+            }
+        }
+        return try read.get()
+    }
+
+    private static func format(of bytes: [UInt8]) throws(CodecError) -> PictureFormat {
         guard let format = PictureFormat(firstBytes: bytes) else {
             throw .notAPicture(PictureFormat.guess(firstBytes: bytes))
         }
-        let decoded = bytes.withUnsafeBufferPointer { decode($0, as: format, pixelLimit: pixelLimit) }
-        let (image, orientation) = try decoded.get()
-        return image.turnedUpright(from: orientation)
+        return format
     }
 
-    private static func decode(
+    private static func opened<Output>(
         _ bytes: UnsafeBufferPointer<UInt8>,
-        as format: PictureFormat,
-        pixelLimit: Int
-    ) -> Result<(Image, Orientation), CodecError> {
+        _ format: PictureFormat,
+        _ pixelLimit: Int,
+        _ scaledLimit: Int,
+        _ body: (OpaquePointer) -> Result<Output, CodecError>
+    ) -> Result<Output, CodecError> {
         var decoder: OpaquePointer?
         var message = codec_message()
         let open = format == .jpeg ? codec_jpeg_open : codec_png_open
-        let opened = open(bytes.baseAddress, bytes.count, UInt64(pixelLimit), &decoder, &message)
-        guard let decoder else { return .failure(error(opened, format, message)) }
+        let status = open(
+            bytes.baseAddress,
+            bytes.count,
+            UInt64(pixelLimit),
+            UInt64(scaledLimit),
+            &decoder,
+            &message
+        )
+        guard let decoder else { return .failure(error(status, format, message)) }
         defer { codec_destroy(decoder) }
+        return body(decoder)
+    }
 
+    private static func pixels(
+        of decoder: OpaquePointer,
+        _ format: PictureFormat
+    ) -> Result<(Image, Orientation), CodecError> {
+        var message = codec_message()
         let width = Int(codec_width(decoder))
         let height = Int(codec_height(decoder))
         var status = CODEC_OK

@@ -13,6 +13,17 @@ extension Image {
         )
     }
 
+    /// The picture scaled down in proportion to so many pixels at most; unchanged if it has no more.
+    package func fitted(pixels limit: Int) -> Image {
+        let scale = (Double(limit) / (Double(width) * Double(height))).squareRoot()
+        guard scale < 1 else { return self }
+        let newWidth = min(max(1, Int(Double(width) * scale)), max(1, limit))
+        return scaledDown(
+            width: newWidth,
+            height: max(1, min(Int(Double(height) * scale), limit / newWidth))
+        )
+    }
+
     /// The picture averaged down to a size not larger in either direction. O(pixels).
     package func scaledDown(width newWidth: Int, height newHeight: Int) -> Image {
         precondition((1...width).contains(newWidth) && (1...height).contains(newHeight), "only scales down")

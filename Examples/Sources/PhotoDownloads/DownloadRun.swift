@@ -111,16 +111,12 @@ extension BadNetwork {
     /// A network with the smallest of some files, `count` at most. One that cannot be read is in the list, and not on
     /// the server.
     package init(smallest count: Int = .max, of files: [PhotoFile], hopeless: NetworkFault) {
-        func size(_ file: PhotoFile) -> Int {
-            let values = try? FileManager.default.attributesOfItem(atPath: file.path)
-            return (values?[.size] as? NSNumber)?.intValue ?? .max
-        }
-        let chosen = files.map { (size: size($0), file: $0) }
+        let chosen = files.map { (size: $0.size ?? .max, file: $0) }
             .sorted { ($0.size, $0.file.position) < ($1.size, $1.file.position) }
             .prefix(count).map(\.file)
         var photos: [String: [UInt8]] = [:]
         for file in chosen {
-            photos[file.name] = (try? Data(contentsOf: URL(filePath: file.path))).map(Array.init)
+            photos[file.name] = try? file.contents
         }
         self.init(photos, missing: chosen.map(\.name).filter { photos[$0] == nil }, hopeless: hopeless)
     }

@@ -92,7 +92,7 @@ package final class PhotoDownloads: PhotoSource {
         let listing = download(list, name: "the list of photos", limit: 1_000_000)
         listing.start()
         let names = try JSONDecoder().decode([String].self, from: Data(try await listing.value))
-        return PhotoFile.numbered(names.map { ($0, list.appending(path: $0).absoluteString) })
+        return PhotoFile.numbered(names.map { ($0, FilePath(list.appending(path: $0).absoluteString)) })
     }
 
     package func load(_ file: PhotoFile, limit: Int) -> AsyncOperation<[UInt8]> {

@@ -27,6 +27,8 @@ package struct DispatchPipeline: PhotoPipeline {
 
         let inFlight = DispatchSemaphore(value: options.inFlight)
         let loads = DispatchSemaphore(value: options.loads)
+        let memory = DispatchSemaphore(value: options.memoryPermits)
+        let admitting = DispatchQueue(label: "photos.admitting")
         let reading = DispatchQueue(label: "photos.reading", attributes: .concurrent)
         let working = DispatchQueue(label: "photos.working", attributes: .concurrent)
         let group = DispatchGroup()
@@ -40,8 +42,12 @@ package struct DispatchPipeline: PhotoPipeline {
                     defer { loads.signal() }
                     return try steps.load(file)
                 }
+                // One picture at a time collects its permits: two would wait for each other's.
+                let permits = (try? loaded.get()).map { steps.permits(for: $0.bytes) } ?? 0
+                admitting.sync { for _ in 0..<permits { memory.wait() } }
                 working.async {
                     defer {
+                        for _ in 0..<permits { memory.signal() }
                         inFlight.signal()
                         group.leave()
                     }

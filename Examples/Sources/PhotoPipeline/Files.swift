@@ -26,17 +26,80 @@ package struct FileError: Error, Equatable, CustomStringConvertible {
     }
 }
 
+/// A file's path as the system has it: bytes, which need not be UTF-8.
+package struct FilePath: Sendable, Equatable, ExpressibleByStringLiteral, CustomStringConvertible {
+    /// Ends with a zero byte.
+    private let bytes: [CChar]
+
+    package init(_ path: String) { bytes = Array(path.utf8CString) }
+    package init(stringLiteral path: String) { self.init(path) }
+
+    /// A file in a folder.
+    init(_ name: [UInt8], in folder: String) {
+        let slash = folder.hasSuffix("/") ? "" : "/"
+        bytes = "\(folder)\(slash)".utf8CString.dropLast() + (name + [0]).map { CChar(bitPattern: $0) }
+    }
+
+    package var description: String {
+        String.printable(bytes.dropLast().map { UInt8(bitPattern: $0) })
+    }
+
+    func withCString<Output>(_ body: (UnsafePointer<CChar>) -> Output) -> Output {
+        bytes.withUnsafeBufferPointer { body($0.baseAddress!) }
+    }
+}
+
+extension String {
+    /// A stranger's text for one line of a terminal: what steers it, ends the line or turns the direction of writing is
+    /// spelled out, `\x1B`, and so are bytes that are not UTF-8.
+    package var printable: String {
+        unicodeScalars.reduce(into: "") { text, scalar in
+            switch scalar.properties.generalCategory {
+            case .control where scalar.value < 256: text += Self.spelled(UInt8(scalar.value))
+            case .control, .lineSeparator, .paragraphSeparator:
+                text += "\\u{\(String(scalar.value, radix: 16))}"
+            case .format where scalar != "\u{200C}" && scalar != "\u{200D}":
+                text += "\\u{\(String(scalar.value, radix: 16))}"
+            default: text.unicodeScalars.append(scalar)
+            }
+        }
+    }
+
+    static func printable(_ bytes: [UInt8]) -> String {
+        var text = ""
+        var rest = bytes[...]
+        while let first = rest.first {
+            let valid = (1...4).lazy.compactMap { count in
+                count <= rest.count ? String(validating: rest.prefix(count), as: UTF8.self) : nil
+            }.first
+            text += valid?.printable ?? spelled(first)
+            rest = rest.dropFirst(valid?.utf8.count ?? 1)
+        }
+        return text
+    }
+
+    private static func spelled(_ byte: UInt8) -> String {
+        "\\x\(byte < 16 ? "0" : "")\(String(byte, radix: 16, uppercase: true))"
+    }
+}
+
 enum Files {
     enum Kind { case regular, folder, other }
 
-    static func kind(of path: String) throws(FileError) -> Kind {
+    static func kind(of path: FilePath) throws(FileError) -> Kind {
         var status = stat()
-        guard stat(path, &status) == 0 else { throw FileError(path) }
+        guard path.withCString({ stat($0, &status) }) == 0 else { throw FileError("\(path)") }
         switch status.st_mode & S_IFMT {
         case S_IFREG: return .regular
         case S_IFDIR: return .folder
         default: return .other
         }
+    }
+
+    static func size(of path: FilePath) throws(FileError) -> Int {
+        var status = stat()
+        guard path.withCString({ stat($0, &status) }) == 0 else { throw FileError("\(path)") }
+        return Int(status.st_size)
     }
 
     /// Equal for two paths to the same folder or file.
@@ -47,28 +110,28 @@ enum Files {
     }
 
     /// The names in a folder, unordered, without those that begin with a dot.
-    static func names(in folder: String) throws(FileError) -> [String] {
+    static func names(in folder: String) throws(FileError) -> [[UInt8]] {
         guard let stream = opendir(folder) else { throw FileError(folder) }
         defer { closedir(stream) }
-        var names: [String] = []
+        var names: [[UInt8]] = []
         while let entry = readdir(stream) {
             let name = withUnsafePointer(to: &entry.pointee.d_name) { tuple in
                 tuple.withMemoryRebound(to: CChar.self, capacity: MemoryLayout.size(ofValue: tuple.pointee)) {
-                    String(cString: $0)
+                    (0..<strlen($0)).map { [name = $0] in UInt8(bitPattern: name[$0]) }
                 }
             }
-            if !name.hasPrefix(".") { names.append(name) }
+            if name.first != UInt8(ascii: ".") { names.append(name) }
         }
         return names
     }
 
     /// The first `limit` bytes of a file, or all. Blocks.
-    static func contents(of path: String, limit: Int) throws(FileError) -> [UInt8] {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw FileError(path) }
+    static func contents(of path: FilePath, limit: Int) throws(FileError) -> [UInt8] {
+        let descriptor = path.withCString { open($0, O_RDONLY | O_CLOEXEC) }
+        guard descriptor >= 0 else { throw FileError("\(path)") }
         defer { close(descriptor) }
         var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw FileError(path) }
+        guard fstat(descriptor, &status) == 0 else { throw FileError("\(path)") }
 
         // One byte more than the size, so that the read finds the end even if the file grows.
         var bytes = [UInt8](repeating: 0, count: min(limit, Int(status.st_size) + 1))
@@ -79,7 +142,7 @@ enum Files {
             }
             if got < 0 {
                 if errno == EINTR { continue }
-                throw FileError(path)
+                throw FileError("\(path)")
             }
             if got == 0 { break }
             filled += got
@@ -124,7 +187,9 @@ enum Files {
             if mkdir(path, 0o755) == 0 { return }
         }
         let code = errno
-        guard code == EEXIST, try kind(of: path) == .folder else { throw FileError(path, errno: code) }
+        guard code == EEXIST, try kind(of: FilePath(path)) == .folder else {
+            throw FileError(path, errno: code)
+        }
     }
 
     /// As `makeFolder`; refuses a link.

@@ -15,8 +15,9 @@
 //
 // A job begins when it can, an operation when it is added. So the operation is added when its chain of jobs is there.
 //
-// Two limits hold: how many files are read at once, by the limit of the reading queue; and how many photos are between
-// reading and writing, by a semaphore, so that a folder of any size needs bounded memory.
+// Three limits hold: how many files are read at once, by the limit of the reading queue; how many photos are between
+// reading and writing, by a semaphore; and how much memory these need, by another (MemoryBudget), which the threads that
+// read wait for: those of the pool give it back. So a folder of any size needs bounded memory.
 //
 // Depth first: the working queue has no limit but its pool's, a thread for each processor. A thread that has ended a
 // step goes on with the step that it made ready, so a picture is edited while it is in the caches. Breadth first, with
@@ -70,6 +71,8 @@ package struct OperationPipeline: PhotoPipeline {
         let inFlight = FIFOSemaphore(permits: options.inFlight)
         let reading = InterlockQueue(name: "reading", limit: options.loads, isBlocking: true)
         let working = InterlockQueue(name: "working")
+        let admitting = InterlockQueue(name: "admitting", limit: 1, isBlocking: true)
+        let memory = MemoryBudget(permits: options.memoryPermits)
 
         manager.removeAll()
         let announced = Latch(count: files.count)
@@ -86,12 +89,24 @@ package struct OperationPipeline: PhotoPipeline {
 
         for file in files {
             inFlight.wait()
-            let load =
-                source?.load(file, limit: options.byteLimit)
-                ?? AsyncOperation(name: file.name) { try steps.load(file).bytes }
-            var photo = working.job(after: load, priority: .high) { bytes in
+            let held = ReadWriteLock(0)
+            @Sendable func admit(_ bytes: [UInt8]) -> [UInt8] {
+                let count = steps.permits(for: bytes)
+                memory.enter(count)
+                held.withWriteLock { $0 = count }
+                return bytes
+            }
+            let download = source?.load(file, limit: options.byteLimit)
+            let load = download ?? AsyncOperation(name: file.name) { admit(try steps.load(file).bytes) }
+            @Sendable func decode(_ bytes: [UInt8]) throws -> EditedPhoto {
                 try steps.decode(LoadedPhoto(file: file, bytes: bytes))
             }
+            var photo =
+                download == nil
+                ? working.job(after: load, priority: .high) { try decode($0) }
+                : working.job(after: admitting.job(after: load) { admit($0) }, priority: .high) {
+                    try decode($0)
+                }
             for edit in Edit.all {
                 photo = photo.then { try steps.edit($0, edit) }
             }
@@ -99,7 +114,10 @@ package struct OperationPipeline: PhotoPipeline {
             let ended = written.recover { error in
                 rejections.append(error as? Rejection ?? Rejection(name: file.name, reason: "\(error)"))
             }
-            ended.onFinish { _ in inFlight.signal() }
+            ended.onFinish { _ in
+                memory.leave(held.withReadLock { $0 })
+                inFlight.signal()
+            }
             reading.add(load)
         }
         working.wait()

@@ -42,8 +42,8 @@ package struct OutputFolder: Sendable {
             photos.map { ($0.file.outputName, "\(pictures)/", "\(other.pictures)/") }
             + [("contact-sheet.jpg", "\(path)/", "\(other.path)/")]
         for (name, here, there) in pairs {
-            let mine = try Files.contents(of: here + name, limit: .max)
-            let others = try? Files.contents(of: there + name, limit: .max)
+            let mine = try Files.contents(of: FilePath(here + name), limit: .max)
+            let others = try? Files.contents(of: FilePath(there + name), limit: .max)
             if mine != others { different.append(name) }
         }
         return different
@@ -51,7 +51,7 @@ package struct OutputFolder: Sendable {
 
     /// The contact sheet as it was written.
     package func contactSheetBytes() throws(FileError) -> [UInt8] {
-        try Files.contents(of: contactSheet, limit: .max)
+        try Files.contents(of: FilePath(contactSheet), limit: .max)
     }
 
     /// Writes the page.

@@ -6,8 +6,9 @@ import ImageCodecs
 
 /// A picture to be worked on: its place, and its result's name.
 package struct PhotoFile: Sendable, Equatable {
+    /// Printable, and unique in the folder.
     package let name: String
-    package let path: String
+    package let path: FilePath
     /// Unique in the folder.
     package let outputName: String
     /// Its place among the folder's pictures, from 0.
@@ -16,7 +17,7 @@ package struct PhotoFile: Sendable, Equatable {
 
 extension PhotoFile {
     /// The pictures in their order, with names for their results.
-    package static func numbered(_ pictures: [(name: String, path: String)]) -> [PhotoFile] {
+    package static func numbered(_ pictures: [(name: String, path: FilePath)]) -> [PhotoFile] {
         let outputNames = PhotoFolder.outputNames(for: pictures.map(\.name))
         return pictures.indices.map { index in
             PhotoFile(
@@ -26,6 +27,14 @@ extension PhotoFile {
                 position: index
             )
         }
+    }
+
+    /// The file's size in bytes. Blocks.
+    package var size: Int? { try? Files.size(of: path) }
+
+    /// The file's bytes. Blocks.
+    package var contents: [UInt8] {
+        get throws(FileError) { try Files.contents(of: path, limit: .max) }
     }
 }
 
@@ -39,7 +48,7 @@ package struct Rejection: Error, Sendable, Equatable, CustomStringConvertible {
         self.reason = reason
     }
 
-    package var description: String { "\(name): \(reason)" }
+    package var description: String { "\(name.printable): \(reason.printable)" }
 }
 
 /// A folder's pictures, ordered by name, and its other contents.
@@ -72,10 +81,10 @@ package struct PhotoFolder: Sendable {
     /// dot are left out. Links are followed. No file is opened that could block.
     package init(path: String) throws(Unusable) {
         self.path = path
-        let names: [String]
+        let names: [[UInt8]]
         do {
-            guard try Files.kind(of: path) == .folder else { throw Unusable.notAFolder(path) }
-            names = try Files.names(in: path).sorted()
+            guard try Files.kind(of: FilePath(path)) == .folder else { throw Unusable.notAFolder(path) }
+            names = try Files.names(in: path).sorted { $0.lexicographicallyPrecedes($1) }
         } catch let error as FileError {
             throw .missing(path, reason: error.reason)
         } catch {
@@ -83,10 +92,14 @@ package struct PhotoFolder: Sendable {
         }
         guard !names.isEmpty else { throw .empty(path) }
 
-        var pictures: [(name: String, path: String)] = []
+        var pictures: [(name: String, path: FilePath)] = []
         var others: [Rejection] = []
-        for name in names {
-            let file = path.hasSuffix("/") ? path + name : "\(path)/\(name)"
+        var taken: Set<String> = []
+        for bytes in names {
+            let file = FilePath(bytes, in: path)
+            // Names of other bytes may look, and compare, the same.
+            var name = String.printable(bytes)
+            while !taken.insert(name).inserted { name += "'" }
             if let reason = Self.whyNotAPicture(file) {
                 others.append(Rejection(name: name, reason: reason))
             } else {
@@ -94,11 +107,11 @@ package struct PhotoFolder: Sendable {
             }
         }
         guard !pictures.isEmpty else { throw .noPictures(path, others: others) }
-        photos = PhotoFile.numbered(pictures)
-        self.others = others
+        photos = PhotoFile.numbered(pictures.sorted { $0.name < $1.name })
+        self.others = others.sorted { $0.name < $1.name }
     }
 
-    private static func whyNotAPicture(_ path: String) -> String? {
+    private static func whyNotAPicture(_ path: FilePath) -> String? {
         do throws(FileError) {
             switch try Files.kind(of: path) {
             case .folder: return "a folder; only the files directly in the one given are taken"

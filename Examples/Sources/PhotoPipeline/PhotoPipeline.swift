@@ -13,6 +13,18 @@ package struct PipelineOptions: Sendable {
     package var inFlight = 8
     /// The most pixels that a picture may have.
     package var pixelLimit = 100_000_000
+    /// The most pixels that are worked on: of larger pictures a smaller scale is decoded.
+    package var scaledLimit = 8_000_000
+    /// The bytes of all pictures between being read and being written, at most, beside those of their files. A picture
+    /// that needs more is worked on alone.
+    package var memoryBudget = 512_000_000
+
+    /// Memory is given out in pieces of so many bytes.
+    static let memoryPermit = 16_000_000
+    var memoryPermits: Int { max(1, memoryBudget / Self.memoryPermit) }
+    /// Tilt-shift has the original, its light twice in 16 bits a channel, and makes the result; the results of steps stay
+    /// a little longer than the steps.
+    static let bytesPerPixel = 32
     /// The most bytes that a file may have.
     package var byteLimit = 512_000_000
     /// The longer side of the report's small pictures, and how many photos get one.

@@ -20,6 +20,7 @@ struct EditedPhoto: Sendable {
     let original: Image
     var image: Image
     var faces: [Face] = []
+    var remarks: [String] = []
 }
 
 /// A finished picture: its result is on disk, the report's part of it here.
@@ -28,6 +29,8 @@ package struct Photo: Sendable, Equatable {
     package let width: Int
     package let height: Int
     package let faces: [Face]
+    /// What was not done as usual: a smaller scale, a step that failed.
+    package let remarks: [String]
     /// Small JPEGs of the picture before and after, or `nil` beyond `previewLimit`.
     package let preview: Preview?
     /// The result at a contact sheet frame's size, or `nil` beyond `frameLimit`.
@@ -53,15 +56,21 @@ struct Edit: Sendable {
         return photo
     }
 
-    /// In the original: the tilt-shift makes some faces unsharp.
-    static let faces = Edit(name: "faces") { photo throws(Rejection) in
-        var photo = photo
-        do throws(FacesUnavailable) {
-            photo.faces = try FaceFinder.shared.faces(in: photo.original)
-        } catch {
-            throw Rejection(name: photo.file.name, reason: error.description)
+    static let faces = faces { image throws(FacesUnavailable) in try FaceFinder.shared.faces(in: image) }
+
+    /// In the original: the tilt-shift makes some faces unsharp. Where the search fails, the picture goes on without.
+    static func faces(
+        by search: @escaping @Sendable (Image) throws(FacesUnavailable) -> [Face]
+    ) -> Edit {
+        Edit(name: "faces") { photo throws(Rejection) in
+            var photo = photo
+            do throws(FacesUnavailable) {
+                photo.faces = try search(photo.original)
+            } catch {
+                photo.remarks.append("step faces failed: \(error.reason)")
+            }
+            return photo
         }
-        return photo
     }
 
     static let googlyEyes = Edit(name: "googly eyes") { photo throws(Rejection) in
@@ -89,11 +98,37 @@ struct PhotoSteps: Sendable {
         }
     }
 
+    /// The permits of ``PipelineOptions/memoryPermit`` bytes that a picture needs until it is written. All that there
+    /// are, where it needs more: it is alone then. None for what cannot be decoded.
+    func permits(for bytes: [UInt8]) -> Int {
+        guard let header = try? header(of: bytes) else { return 0 }
+        let need = max(header.decodingBytes, PipelineOptions.bytesPerPixel * header.pixels)
+        return min(
+            options.memoryPermits,
+            (need + PipelineOptions.memoryPermit - 1) / PipelineOptions.memoryPermit
+        )
+    }
+
+    private func header(of bytes: [UInt8]) throws(CodecError) -> Codecs.Header {
+        try Codecs.header(of: bytes, pixelLimit: options.pixelLimit, scaledLimit: options.scaledLimit)
+    }
+
     func decode(_ photo: LoadedPhoto) throws(Rejection) -> EditedPhoto {
         try recorder.measure("decode", of: photo.file.name) { () throws(Rejection) in
             do throws(CodecError) {
-                let image = try Codecs.decode(photo.bytes, pixelLimit: options.pixelLimit)
-                return EditedPhoto(file: photo.file, original: image, image: image)
+                let header = try header(of: photo.bytes)
+                let image = try Codecs.decode(
+                    photo.bytes,
+                    pixelLimit: options.pixelLimit,
+                    scaledLimit: options.scaledLimit
+                )
+                var edited = EditedPhoto(file: photo.file, original: image, image: image)
+                if image.width * image.height < header.width * header.height {
+                    edited.remarks.append(
+                        "smaller than the file's \(header.width) x \(header.height), to save memory"
+                    )
+                }
+                return edited
             } catch {
                 throw Rejection(name: photo.file.name, reason: error.description)
             }
@@ -118,6 +153,7 @@ struct PhotoSteps: Sendable {
                 width: photo.image.width,
                 height: photo.image.height,
                 faces: photo.faces,
+                remarks: photo.remarks,
                 preview: position < options.previewLimit ? try preview(photo) : nil,
                 frame: position < options.frameLimit
                     ? photo.image.fitted(width: 4 * options.frameHeight, height: options.frameHeight) : nil

@@ -81,9 +81,8 @@ extension Page {
 
     private func card(_ download: Download) -> Markup {
         let picture: Markup =
-            download.picture.map { picture -> Markup in
-                "<img src=\"\(Self.dataURI(picture))\" alt=\"\(download.name) as downloaded\" loading=\"lazy\" />"
-            } ?? "<div class=\"absent\">no picture</div>"
+            download.picture.map { Self.image($0, alt: "\(download.name) as downloaded") }
+            ?? "<div class=\"absent\">no picture</div>"
         let faults: Markup = download.faults.isEmpty ? "" : "<small>faults: \(download.faults)</small>"
         let attempts = download.attempts == 1 ? "1 attempt" : "\(download.attempts) attempts"
         return """

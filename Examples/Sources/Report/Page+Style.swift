@@ -23,6 +23,7 @@ extension Page {
         body {
           margin: 0 auto; padding: 2rem 1.25rem 4rem; max-width: 72rem; background: var(--page);
           color: var(--text); font: 16px/1.5 system-ui, "Segoe UI", "Noto Sans", "DejaVu Sans", sans-serif;
+          overflow-wrap: anywhere;
         }
         h1 { font-size: 2rem; line-height: 1.2; margin: 0 0 .25rem; }
         h2 { font-size: 1.3rem; margin: 3rem 0 .5rem; }
@@ -31,23 +32,23 @@ extension Page {
         header p { color: var(--quiet); }
         small { color: var(--quiet); }
         ul { padding-left: 1.25rem; }
-        img { display: block; max-width: 100%; height: auto; }
+        img { display: block; max-width: 100%; height: auto; overflow: hidden; }
         .pictures { display: grid; gap: 1.25rem; grid-template-columns: repeat(auto-fill, minmax(min(100%, 30rem), 1fr)); align-items: start; }
         .pair {
-          margin: 0; padding: .75rem; background: var(--card); border: 1px solid var(--line); border-radius: .5rem;
+          margin: 0; min-width: 0; padding: .75rem; background: var(--card); border: 1px solid var(--line); border-radius: .5rem;
         }
-        .pair > div { display: grid; grid-template-columns: 1fr 1fr; gap: .5rem; align-items: start; }
-        .pair img { width: 100%; border-radius: .25rem; }
-        .pair figcaption { margin-top: .5rem; overflow-wrap: anywhere; }
+        .pair > div { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: .5rem; align-items: start; }
+        .pair img { width: 100%; max-height: 30rem; object-fit: contain; border-radius: .25rem; }
+        .pair figcaption { margin-top: .5rem; }
         .number { color: var(--accent); font-weight: 600; }
-        .sheet { border: 1px solid var(--line); border-radius: .5rem; }
+        .sheet { width: fit-content; max-width: 100%; border: 1px solid var(--line); border-radius: .5rem; }
         .downloads { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fill, minmax(12rem, 1fr)); }
-        .download { margin: 0; background: var(--card); border: 1px solid var(--line); border-radius: .5rem; overflow: hidden; }
+        .download { margin: 0; min-width: 0; background: var(--card); border: 1px solid var(--line); border-radius: .5rem; overflow: hidden; }
         .download img, .absent { width: 100%; aspect-ratio: 4 / 3; object-fit: cover; object-position: 50% 20%; }
         .absent { display: grid; place-items: center; color: var(--quiet); border-bottom: 1px dashed var(--line); }
-        .download figcaption { padding: .5rem .75rem .75rem; overflow-wrap: anywhere; }
+        .download figcaption { padding: .5rem .75rem .75rem; }
         .download figcaption > * { display: block; }
-        .bars { display: grid; grid-template-columns: max-content 1fr; gap: .25rem .75rem; max-width: 46rem; margin: 0 0 1rem; }
+        .bars { display: grid; grid-template-columns: fit-content(50%) minmax(0, 1fr); gap: .25rem .75rem; max-width: 46rem; margin: 0 0 1rem; }
         .bars dt { color: var(--quiet); }
         .bars dd { margin: 0; }
         .bars span { display: inline-block; padding: 0 .4rem; border-radius: 2px; white-space: nowrap; color: var(--bar-text); }
@@ -67,7 +68,7 @@ extension Page {
         .step2 { fill: var(--step2); background: var(--step2); } .step3 { fill: var(--step3); background: var(--step3); }
         .step4 { fill: var(--step4); background: var(--step4); } .step5 { fill: var(--step5); background: var(--step5); }
         .step6 { fill: var(--step6); background: var(--step6); }
-        table { border-collapse: collapse; background: var(--card); border: 1px solid var(--line); font-variant-numeric: tabular-nums; }
+        table { overflow-wrap: normal; border-collapse: collapse; background: var(--card); border: 1px solid var(--line); font-variant-numeric: tabular-nums; }
         th, td { padding: .4rem .9rem; text-align: right; border-bottom: 1px solid var(--line); }
         th:first-child { text-align: left; font-weight: 500; }
         thead th { color: var(--quiet); font-weight: 500; }

@@ -57,6 +57,8 @@ package struct Page: Sendable {
     package var downloads: Downloads?
     package var safe: Table?
     package var unsafeNote = ""
+    package var capture: Table?
+    package var captureNote = ""
 
     package init(summary: String) {
         self.summary = summary
@@ -82,7 +84,7 @@ package struct Page: Sendable {
         <p>\(summary)</p>
         </header>
         <main>
-        \(Markup(joining: [picturesSection, timelineSection, sheetSection, downloadsSection, arraySection]))
+        \(Markup(joining: [picturesSection, timelineSection, sheetSection, downloadsSection, captureSection, arraySection]))
         </main>
         </body>
         </html>
@@ -97,18 +99,23 @@ package struct Page: Sendable {
         <div class="pictures">
         \(Markup(joining: pictures.enumerated().map { picture($0.offset + 1, $0.element) }))
         </div>
-        \(furtherPictures > 0 ? "<p>And \(furtherPictures) more, in the folder <code>pictures</code> beside this page.</p>" : "")
+        \(furtherPicturesNote)
         \(rejectionList)
         </section>
         """
+    }
+
+    private var furtherPicturesNote: Markup {
+        guard furtherPictures > 0 else { return "" }
+        return "<p>And \(furtherPictures) more, in the folder <code>pictures</code> beside this page.</p>"
     }
 
     private func picture(_ number: Int, _ picture: Picture) -> Markup {
         """
         <figure class="pair">
         <div>
-        <img src="\(Self.dataURI(picture.before))" alt="\(picture.name) before" loading="lazy" />
-        <img src="\(Self.dataURI(picture.after))" alt="\(picture.name) after tilt-shift" loading="lazy" />
+        \(Self.image(picture.before, alt: "\(picture.name) before"))
+        \(Self.image(picture.after, alt: "\(picture.name) after tilt-shift"))
         </div>
         <figcaption><span class="number">\(number)</span> \(picture.name) <small>\(picture.detail)</small></figcaption>
         </figure>
@@ -164,25 +171,46 @@ package struct Page: Sendable {
         return """
             <section>
             <h2>The contact sheet</h2>
-            <img class="sheet" src="\(Self.dataURI(contactSheet))" alt="Contact sheet: all pictures as numbered frames on strips of film" loading="lazy" />
+            <div class="sheet">\(Self.image(contactSheet, alt: "Contact sheet: all pictures as numbered frames on strips of film"))</div>
+            </section>
+            """
+    }
+
+    private var captureSection: Markup {
+        guard let capture else { return "" }
+        return """
+            <section>
+            <h2>Samples from a C thread</h2>
+            <p>A POSIX thread makes samples and pushes them through a ring; it never blocks, allocates or runs Swift. \
+            A task takes them out with <code>for await</code>.</p>
+            \(table(capture))
+            <p>\(captureNote)</p>
             </section>
             """
     }
 
     private var arraySection: Markup {
         guard let safe else { return "" }
-        let head = safe.columns.map { column -> Markup in "<th scope=\"col\">\(column)</th>" }
-        let rows = safe.rows.map { row -> Markup in
+        return """
+            <section>
+            <h2>Safe against unsafe</h2>
+            <p>A thousand concurrent iterations, each of which reads an array's last element and appends one more \
+            than it. Times are of one iteration, in the median run.</p>
+            \(table(safe))
+            <p>\(unsafeNote)</p>
+            </section>
+            """
+    }
+
+    private func table(_ table: Table) -> Markup {
+        let head = table.columns.map { column -> Markup in "<th scope=\"col\">\(column)</th>" }
+        let rows = table.rows.map { row -> Markup in
             let cells = row.enumerated().map { index, cell -> Markup in
                 index == 0 ? "<th scope=\"row\">\(cell)</th>" : "<td>\(cell)</td>"
             }
             return "<tr>\(Markup(joining: cells))</tr>"
         }
         return """
-            <section>
-            <h2>Safe against unsafe</h2>
-            <p>A thousand concurrent iterations, each of which reads an array's last element and appends one more \
-            than it. Times are of one iteration, in the median run.</p>
             <div class="scroll" tabindex="0" role="group" aria-label="Table, scrolls sideways">
             <table>
             <thead><tr>\(Markup(joining: head))</tr></thead>
@@ -191,12 +219,6 @@ package struct Page: Sendable {
             </tbody>
             </table>
             </div>
-            <p>\(unsafeNote)</p>
-            </section>
             """
-    }
-
-    static func dataURI(_ jpeg: [UInt8]) -> String {
-        "data:image/jpeg;base64,\(Data(jpeg).base64EncodedString())"
     }
 }

@@ -15,6 +15,8 @@ struct TimelineChart {
 
     private let width = 1000.0
     private let left = 84.0
+    /// Half of the widest label of the axis.
+    private let right = 32.0
     private let rowHeight = 34.0
     private let barHeight = 24.0
 
@@ -44,7 +46,7 @@ struct TimelineChart {
     }
 
     private func x(_ time: Duration) -> Double {
-        left + (width - left - 12) * (time.inSeconds / max(span.inSeconds, 1e-9))
+        left + (width - left - right) * (time.inSeconds / max(span.inSeconds, 1e-9))
     }
 
     private func grid(height: Double) -> [Markup] {
@@ -54,7 +56,7 @@ struct TimelineChart {
             let time = Duration.seconds(step * Double(index))
             return """
                 <line class="grid" x1="\(x(time))" x2="\(x(time))" y1="0" y2="\(bottom)" />
-                <text class="tick" x="\(x(time))" y="\(height - 10)">\(Self.tick(time))</text>
+                <text class="tick" x="\(x(time))" y="\(height - 10)">\(Self.tick(time, step: .seconds(step)))</text>
                 """
         }
     }
@@ -68,10 +70,12 @@ struct TimelineChart {
         }
     }
 
-    private static func tick(_ time: Duration) -> String {
-        let milliseconds = time.inSeconds * 1000
-        return milliseconds < 1 && milliseconds > 0
-            ? "\(milliseconds.text(decimals: 1)) ms" : "\(milliseconds.text(decimals: 0)) ms"
+    /// In the largest unit in which the step has a decimal at most: one unit for all of an axis.
+    static func tick(_ time: Duration, step: Duration) -> String {
+        let units = [(1.0, "s"), (1e-3, "ms"), (1e-6, "µs")]
+        let (size, unit) = units.first { step.inSeconds > 0.099 * $0.0 } ?? (1e-6, "µs")
+        let decimals = step.inSeconds < 0.99 * size ? 1 : 0
+        return "\((time.inSeconds / size).text(decimals: decimals)) \(unit)"
     }
 
     private func label(thread: Int) -> Markup {

@@ -119,6 +119,39 @@ import Testing
         #expect(throws: CodecError.self) { try Codecs.decode(PNG.bytes(picture), pixelLimit: 959) }
     }
 
+    @Test func aLargePictureIsDecodedAtASmallerScale() throws {
+        let large = Image.gradient(width: 400, height: 300)
+        for bytes in [try Codecs.encodeJPEG(large, quality: 95), PNG.bytes(large)] {
+            // A JPEG goes down by eighths of its sides.
+            let half = try Codecs.decode(bytes, scaledLimit: 30_000)
+            #expect(half.width == 200 && half.height == 150)
+            #expect(half.difference(from: large.scaledDown(width: 200, height: 150)) < 3)
+            for limit in [1, 7, 900, 29_999, 119_999] {
+                let small = try Codecs.decode(bytes, scaledLimit: limit)
+                let pixels = small.width * small.height
+                #expect(pixels <= limit && pixels > limit / 4, "\(limit): \(pixels)")
+                let header = try Codecs.header(of: bytes, scaledLimit: limit)
+                #expect(header.width == 400 && header.height == 300 && header.pixels >= pixels)
+            }
+            #expect(try Codecs.decode(bytes, scaledLimit: 120_000) == Codecs.decode(bytes))
+        }
+    }
+
+    /// A JPEG is never whole in memory, unless its coefficients come in several scans.
+    @Test func aHeaderTellsWhatDecodingNeeds() throws {
+        let large = Image.gradient(width: 400, height: 320)
+        let jpeg = try Codecs.encodeJPEG(large)
+        func need(_ bytes: [UInt8]) throws -> Int {
+            try Codecs.header(of: bytes, scaledLimit: 32_000).decodingBytes
+        }
+        #expect(try need(jpeg) == 4 * (200 * 160 + 32_000))
+        #expect(try need(PNG.bytes(large)) == 4 * (400 * 320 + 32_000))
+        var progressive = jpeg
+        let frame = try #require(jpeg.indices.first { jpeg[$0...].starts(with: [0xFF, 0xC0]) })
+        progressive[frame + 1] = 0xC2
+        #expect(try need(progressive) - need(jpeg) == 2 * 64 * (50 * 40 + 2 * 25 * 20))
+    }
+
     @Test func manyThreadsDecodeTheirOwnFilesAtOnce() throws {
         let good = try Codecs.encodeJPEG(picture)
         let expected = try Codecs.decode(good)

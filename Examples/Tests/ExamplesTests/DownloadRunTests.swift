@@ -154,7 +154,7 @@ import Testing
     @Test func theSmallestFilesAreTaken() throws {
         let sizes = [("a", 30), ("b", 10), ("c", 20), ("d", 10), ("e", 40)]
         for (name, size) in sizes { try folder.write([UInt8](repeating: 1, count: size), name) }
-        let files = PhotoFile.numbered(sizes.map { ($0.0, "\(folder.path)/\($0.0)") })
+        let files = PhotoFile.numbered(sizes.map { ($0.0, FilePath("\(folder.path)/\($0.0)")) })
         let network = BadNetwork(smallest: 3, of: files, hopeless: .busy)
         #expect(Set(network.names).subtracting(network.unobtainable) == ["b", "c", "d"])
     }
@@ -162,7 +162,9 @@ import Testing
     @Test func aFileThatCannotBeReadIsNamedAndTheRestCome() async throws {
         let pictures = pictures(["here.png"])
         try folder.write(pictures["here.png"]!, "here.png")
-        let files = PhotoFile.numbered(["away.png", "here.png"].map { ($0, "\(folder.path)/\($0)") })
+        let files = PhotoFile.numbered(
+            ["away.png", "here.png"].map { ($0, FilePath("\(folder.path)/\($0)")) }
+        )
         let network = BadNetwork(of: files, hopeless: .busy)
         #expect(network.faults(of: "away.png") == "not there")
         let result = try await result(network)

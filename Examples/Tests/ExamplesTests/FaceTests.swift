@@ -76,6 +76,12 @@ private let reason = FaceFinder.shared.fault.map { "\($0)" } ?? ""
         #expect(try FaceFinder.shared.faces(in: image).isEmpty)
     }
 
+    @Test(arguments: [(1, 30_000), (30_000, 1), (3, 2_000)])
+    func aPictureTooNarrowToBeSearchedHasNoFace(width: Int, height: Int) throws {
+        let image = Image(width: width, height: height, color: Color(red: 9, green: 9, blue: 9))
+        #expect(try FaceFinder.shared.faces(in: image).isEmpty)
+    }
+
     @Test func manyThreadsFindTheSame() async throws {
         let image = try sample("astronaut.jpg")
         let expected = try FaceFinder.shared.faces(in: image)

@@ -48,6 +48,29 @@ import Testing
         )
     }
 
+    @Test func namesOfAnyBytesAreOpenedAndPrintable() throws {
+        let names: [[UInt8]] = [
+            [0x61, 0xFF, 0x2E, 0x70], Array("esc\u{1B}[2J\n".utf8), Array("\u{E9}".utf8),
+            Array("e\u{301}".utf8),
+            Array("\u{202E}gpj".utf8), Array("family 👨‍👩‍👧".utf8), [0xE7, 0x8C],
+        ]
+        for name in names {
+            let path = Array("\(folder.path)/".utf8) + name + [0]
+            let file = try #require(
+                path.withUnsafeBytes { fopen($0.baseAddress!.assumingMemoryBound(to: CChar.self), "w") }
+            )
+            #expect(png.withUnsafeBytes { fwrite($0.baseAddress!, 1, $0.count, file) } == png.count)
+            fclose(file)
+        }
+        let photos = try PhotoFolder(path: folder.path).photos
+        let expected: Set<String> = [
+            "a\\xFF.p", "esc\\x1B[2J\\x0A", "e\u{301}", "\u{E9}'", "\\u{202e}gpj", "family 👨‍👩‍👧", "\\xE7\\x8C",
+        ]
+        #expect(photos.count == names.count && Set(photos.map(\.name)) == expected, "\(photos.map(\.name))")
+        for photo in photos { #expect(try photo.contents == png, "\(photo.name)") }
+        #expect(Rejection(name: "a\nb", reason: "\u{1B}c").description == "a\\x0Ab: \\x1Bc")
+    }
+
     @Test func aFolderWithoutPicturesIsAnErrorThatSaysWhy() throws {
         #expect(throws: PhotoFolder.Unusable.empty(folder.path)) { try PhotoFolder(path: folder.path) }
         try folder.write(Array("text".utf8), "note")

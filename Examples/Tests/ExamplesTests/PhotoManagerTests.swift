@@ -12,7 +12,7 @@ import Testing
 @Suite struct PhotoManagerTests {
     private func photo(_ number: Int) -> Photo {
         let file = PhotoFile(name: "\(number)", path: "", outputName: "", position: number)
-        return Photo(file: file, width: 1, height: 1, faces: [], preview: nil, frame: nil)
+        return Photo(file: file, width: 1, height: 1, faces: [], remarks: [], preview: nil, frame: nil)
     }
 
     @Test func theSharedManagerIsMadeOnceUnderARaceOfFirstUses() {

@@ -6,6 +6,7 @@ import Foundation
 import Interlock
 import Testing
 
+@testable import GooglyEyes
 @testable import ImageCodecs
 @testable import Imaging
 @testable import PhotoPipeline
@@ -92,6 +93,70 @@ enum PipelineKind: CaseIterable, Sendable {
         for name in results[0].photos.map({ "pictures/\($0.file.outputName)" }) + ["contact-sheet.jpg"] {
             #expect(try folder.bytes("one/\(name)") == folder.bytes("other/\(name)"), "\(name)")
         }
+    }
+
+    /// Budgets of one permit, which every picture needs at least: without admission two threads would have two at once.
+    @Test(arguments: PipelineKind.allCases) func picturesWaitForMemoryAndOneThatNeedsMoreIsAlone(
+        _ kind: PipelineKind
+    ) async throws {
+        for index in 0..<11 {
+            try folder.write(PNG.bytes(.gradient(width: 300, height: 200)), "photos/p\(index).png")
+        }
+        try folder.write(try Codecs.encodeJPEG(.gradient(width: 1200, height: 900)), "photos/large.jpg")
+        try folder.write([0xFF, 0xD8, 0xFF, 0xE0, 0], "photos/broken.jpg")
+        var options = PipelineOptions(photoCount: 13)
+        options.memoryBudget = PipelineOptions.memoryPermit
+        #expect(PipelineOptions.bytesPerPixel * 1200 * 900 > options.memoryBudget)
+        let result = try await run(kind, options: options)
+        #expect(result.photos.count == 12 && result.rejections.map(\.name) == ["broken.jpg"])
+        let decoded = result.photos.map { photo in
+            let own = result.timeline.spans.filter { $0.item == photo.file.name && $0.step != "load" }
+            return Timeline.Span(
+                step: "decoded",
+                item: "",
+                thread: 0,
+                begin: own.map(\.begin).min()!,
+                end: own.map(\.end).max()!
+            )
+        }
+        #expect(Timeline(spans: decoded).peak(of: "decoded") == 1)
+    }
+
+    @Test(arguments: PipelineKind.allCases) func aPictureOfMorePixelsThanAreWorkedOnIsMadeSmaller(
+        _ kind: PipelineKind
+    ) async throws {
+        try folder.write(try Codecs.encodeJPEG(.gradient(width: 800, height: 600)), "photos/a.jpg")
+        try folder.write(PNG.bytes(.gradient(width: 80, height: 60)), "photos/b.png")
+        var options = PipelineOptions(photoCount: 2)
+        options.scaledLimit = 30_000
+        let photos = try await run(kind, options: options).photos
+        #expect(photos.map { "\($0.width) x \($0.height)" } == ["200 x 150", "80 x 60"])
+        #expect(photos.map(\.remarks) == [["smaller than the file's 800 x 600, to save memory"], []])
+    }
+
+    @Test(arguments: PipelineKind.allCases) func picturesOfOneRowOrColumnAreMade(_ kind: PipelineKind)
+        async throws
+    {
+        try folder.write(PNG.bytes(.gradient(width: 1, height: 30_000)), "photos/column.png")
+        try folder.write(try Codecs.encodeJPEG(.gradient(width: 30_000, height: 1)), "photos/row.jpg")
+        let result = try await run(kind)
+        #expect(result.rejections == [])
+        #expect(result.photos.map(\.height) == [30_000, 1])
+        #expect(result.photos.map(\.remarks) == [[], []])
+    }
+
+    @Test func aPictureWhoseFacesCannotBeSearchedIsMadeAndTheStepNamed() throws {
+        try add(1)
+        let photos = try PhotoFolder(path: photosPath)
+        let output = try OutputFolder(path: "\(folder.path)/out", photos: photos)
+        let steps = PhotoSteps(output: output, options: .init(photoCount: 1), recorder: TimelineRecorder())
+        let failing = Edit.faces { _ throws(FacesUnavailable) in
+            throw FacesUnavailable(reason: "the library failed")
+        }
+        let loaded = try steps.load(photos.photos[0])
+        let photo = try steps.write(try steps.edit(try steps.decode(loaded), failing))
+        #expect(photo.remarks == ["step faces failed: the library failed"])
+        #expect(throws: Never.self) { try Codecs.decode(try folder.bytes("out/pictures/p0.jpg")) }
     }
 
     @Test func aDifferenceBetweenTwoFoldersIsFoundAndNamed() async throws {

@@ -9,6 +9,8 @@ import Testing
 import FoundationXML
 #endif
 
+@testable import ImageCodecs
+@testable import Imaging
 @testable import PhotoPipeline
 @testable import Report
 @testable import Timeline
@@ -78,6 +80,8 @@ private final class Reading: NSObject, XMLParserDelegate {
         )
         page.safe = .init(columns: ["array", "time"], rows: [[hostile, "1 ns"], ["b", "2 ns"]])
         page.unsafeNote = hostile
+        page.capture = .init(columns: ["blocks", "lost"], rows: [[hostile, "3"]])
+        page.captureNote = hostile
         return page
     }
 
@@ -122,6 +126,35 @@ private final class Reading: NSObject, XMLParserDelegate {
         #expect(drawings.count == 2)
         #expect(drawings.contains { $0.value.contains("thread 2: 2 steps, 30.0 ms") })
         #expect(reading.attributes.contains { $0.element == "html" && $0.name == "lang" })
+    }
+
+    @Test func furtherPicturesAreToldInAParagraph() throws {
+        let reading = try #require(read(page))
+        #expect(reading.text.contains("And 5 more, in the folder pictures beside this page."))
+        #expect(!reading.text.contains("<p>"))
+    }
+
+    @Test func theSamplesOfTheCThreadAreATable() throws {
+        let reading = try #require(read(page))
+        #expect(reading.text.contains("Samples from a C thread") && reading.elements["table"] == 2)
+        let without = try #require(read(Page(summary: "")))
+        #expect(!without.text.contains("Samples from a C thread"))
+    }
+
+    /// Its place is kept while it is not decoded.
+    @Test func everyPictureSaysItsSize() throws {
+        let jpeg = try Codecs.encodeJPEG(.gradient(width: 300, height: 20))
+        var page = Page(summary: "")
+        page.pictures = [.init(name: "a", detail: "", before: jpeg, after: jpeg)]
+        page.contactSheet = jpeg
+        page.downloads = .init(
+            note: "",
+            items: [.init(name: "a", faults: "", attempts: 1, delay: .zero, ending: "", picture: jpeg)]
+        )
+        let sides = try #require(read(page)).attributes.filter { $0.element == "img" }
+        #expect(sides.filter { $0.name == "width" }.map(\.value) == ["300", "300", "300", "300"])
+        #expect(sides.filter { $0.name == "height" }.map(\.value) == ["20", "20", "20", "20"])
+        for count in 0..<jpeg.count where count < 700 { _ = Page.size(ofJPEG: Array(jpeg[..<count])) }
     }
 
     @Test func eachDownloadIsShownWithItsAttemptsAndItsEnding() throws {
@@ -187,6 +220,26 @@ private final class Reading: NSObject, XMLParserDelegate {
                 #expect(contrast >= 4.5, "\(one) on \(other): \(contrast)")
             }
         }
+    }
+
+    @Test(arguments: [
+        (70.0, "70 s"), (3600, "3500 s"), (9.5, "9 s"), (2.4, "2.0 s"), (0.9, "0.9 s"), (0.07, "70 ms"),
+        (0.004, "4.0 ms"), (0.000_05, "50 µs"),
+    ])
+    func theAxisEndsInItsLargestUnitWithinThePicture(_ seconds: Double, _ last: String) throws {
+        let span = Timeline.Span(step: "a", item: "b", thread: 0, begin: .zero, end: .seconds(seconds))
+        let chart = TimelineChart(
+            title: "t",
+            timeline: Timeline(spans: [span]),
+            span: .seconds(seconds),
+            steps: ["a"]
+        )
+        let tick = try #require(chart.markup.source.components(separatedBy: "class=\"tick\" x=\"").last)
+        let text = try #require(tick.components(separatedBy: "</text>")[0].components(separatedBy: ">").last)
+        #expect(text == last)
+        // About 7 units a letter, half on each side.
+        let x = try #require(Double(tick.components(separatedBy: "\"")[0]))
+        #expect(x + 3.5 * Double(text.count) <= 1000)
     }
 
     @Test(arguments: [(0.000_000_4, 4...11), (0.037, 4...11), (1.0, 4...11), (42.5, 4...11), (3600, 4...11)])

@@ -37,13 +37,19 @@ typedef struct codec_decoder codec_decoder;
 // Reads the header of a JPEG or PNG in memory, and sets *out to a decoder with the picture's size. `bytes`
 // must stay valid until the decoder is destroyed. A picture of more than `pixel_limit` pixels is refused
 // before anything is allocated for it. On failure *out is NULL and *message has the reason.
-codec_status codec_jpeg_open(const uint8_t *bytes, size_t count, uint64_t pixel_limit, codec_decoder **out,
-                             codec_message *message);
-codec_status codec_png_open(const uint8_t *bytes, size_t count, uint64_t pixel_limit, codec_decoder **out,
-                            codec_message *message);
+//
+// A JPEG of more than `scaled_limit` pixels is decoded at the most eighths of its size that keep to it, or at
+// one eighth; its width and height are those. A PNG has one size.
+codec_status codec_jpeg_open(const uint8_t *bytes, size_t count, uint64_t pixel_limit, uint64_t scaled_limit,
+                             codec_decoder **out, codec_message *message);
+codec_status codec_png_open(const uint8_t *bytes, size_t count, uint64_t pixel_limit, uint64_t scaled_limit,
+                            codec_decoder **out, codec_message *message);
 
 uint32_t codec_width(const codec_decoder *decoder);
 uint32_t codec_height(const codec_decoder *decoder);
+
+// What the library holds while it decodes, beside the pixels: of a JPEG in several scans, all coefficients.
+uint64_t codec_working_bytes(const codec_decoder *decoder);
 
 // The header's Exif block from its TIFF header on, or NULL. Valid until destroyed.
 const uint8_t *codec_exif(const codec_decoder *decoder, size_t *count);
