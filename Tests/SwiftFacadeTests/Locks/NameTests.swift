@@ -16,6 +16,7 @@ import Testing
         #expect(Latch(count: 1, name: "ready").name == "ready")
         #expect(ThreadBarrier(parties: 2, name: "step").name == "step")
         #expect(PriorityInheritingMutex(1, name: "levels").name == "levels")
+        #expect(AsyncMutex(1, name: "sessions").name == "sessions")
 
         #expect(ReadWriteLock(1).name == nil)
         #expect(SharedReadWriteLock(1).name == nil)
@@ -23,6 +24,7 @@ import Testing
         #expect(Latch(count: 1).name == nil)
         #expect(ThreadBarrier(parties: 2).name == nil)
         #expect(PriorityInheritingMutex(1).name == nil)
+        #expect(AsyncMutex(1).name == nil)
         #expect(
             ReadWriteLock(1, name: String(repeating: "long", count: 30)).name?.utf8.count == 63,
             "as much as C keeps"

@@ -455,6 +455,26 @@ import Testing
             complaint: "risks causing data races"
         ),
         Program(
+            claim: "what a closure of the mutex of tasks leaves behind is not used beside it",
+            right: """
+                final class Box { var value = 0 }
+                func f(_ mutex: AsyncMutex<Box>) async throws {
+                    let value = try await mutex.withLock { box in box.value }
+                    try await mutex.withLock { $0 = Box() }
+                    print(value)
+                }
+                """,
+            wrong: """
+                final class Box { var value = 0 }
+                func f(_ mutex: AsyncMutex<Box>) async throws {
+                    let box = Box()
+                    try await mutex.withLock { $0 = box }
+                    box.value = 1
+                }
+                """,
+            complaint: "'inout sending' parameter"
+        ),
+        Program(
             claim: "a task without an await is told what blocks, and what to use: an operation",
             right: """
                 func f(_ operation: AsyncOperation<Int>) { Task { _ = try await operation.wait() } }
