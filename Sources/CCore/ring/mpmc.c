@@ -25,7 +25,7 @@ void ilk__mpmc_fetch_ahead(const ilk_mpmc *ring, size_t slot) ILK_NONBLOCKING {
     const size_t next = (slot & ~ring->group_mask) + group;
     const size_t first = next < ring->capacity ? next : 0;
     if (group > 0 && ring->capacity - first >= group) {
-        prefetch_for_writing(ring->stamps + first, group * sizeof(ILK_ATOMIC(uint64_t)));
+        prefetch_for_writing(ring->stamps + first, group * sizeof *ring->stamps);
         prefetch_for_writing(ring->slots + first * ring->element_size, group * ring->element_size);
     }
 }
@@ -42,7 +42,7 @@ static size_t mpmc_depth(const void *ring) {
 }
 
 ilk_status ilk_mpmc_create(ilk_mpmc **out, size_t capacity, size_t element_size) {
-    if (capacity > ((size_t)PTRDIFF_MAX - sizeof(struct ilk_mpmc)) / sizeof(ILK_ATOMIC(uint64_t))) {
+    if (capacity > ((size_t)PTRDIFF_MAX - sizeof(struct ilk_mpmc)) / sizeof(struct ilk__mpmc_stamp)) {
         return ILK_INVALID; /* the stamps alone exceed it */
     }
     void *memory;
@@ -52,7 +52,7 @@ ilk_status ilk_mpmc_create(ilk_mpmc **out, size_t capacity, size_t element_size)
     }
     ilk_mpmc *ring = memory;
     memset(ring, 0, sizeof *ring);
-    ring->stamps = (ILK_ATOMIC(uint64_t) *)((unsigned char *)memory + sizeof *ring);
+    ring->stamps = (struct ilk__mpmc_stamp *)((unsigned char *)memory + sizeof *ring);
     ring->slots = (unsigned char *)memory + ilk__ring_elements_offset(header_size(capacity));
     ring->capacity = capacity;
     ring->element_size = element_size;
@@ -64,7 +64,7 @@ ilk_status ilk_mpmc_create(ilk_mpmc **out, size_t capacity, size_t element_size)
     ring->group_mask = prefetch_group(capacity, element_size) - 1;
     for (size_t slot = 0; slot < capacity; slot++) {
         /* MP7 relaxed: not shared yet. */
-        ilk_atomic_store(&ring->stamps[slot], slot * ILK__MPMC_STEP, memory_order_relaxed);
+        ilk_atomic_store(&ring->stamps[slot].word, slot * ILK__MPMC_STEP, memory_order_relaxed);
     }
     if (!ilk__fence_everywhere_is_cheap()) {
         ilk_atomic_store(&ring->consumers_waiting, ILK__MPMC_FENCED, memory_order_relaxed); /* MP7 */
@@ -211,9 +211,9 @@ uint64_t ilk__mpmc_claim_pop_slow(ilk_mpmc *ring) ILK_NONBLOCKING {
 /* ---- Claims of several slots ---- */
 
 /* How many of `most` adjacent slots have the stamps from `stamp`, a step apart. */
-static size_t count_ready(const ILK_ATOMIC(uint64_t) * stamps, uint64_t stamp, size_t most) ILK_NONBLOCKING {
+static size_t count_ready(const struct ilk__mpmc_stamp *stamps, uint64_t stamp, size_t most) ILK_NONBLOCKING {
     size_t count = 0;
-    while (count < most && ilk_atomic_load(&stamps[count], memory_order_acquire) == stamp) { /* MP1 */
+    while (count < most && ilk_atomic_load(&stamps[count].word, memory_order_acquire) == stamp) { /* MP1 */
         count++;
         stamp += ILK__MPMC_STEP;
     }
@@ -222,11 +222,11 @@ static size_t count_ready(const ILK_ATOMIC(uint64_t) * stamps, uint64_t stamp, s
 
 /* From the last one: a thread that comes for the first finds all. Else the batches of a full ring break up
  * into single elements. */
-static void stamp_slots(ILK_ATOMIC(uint64_t) * stamps, uint64_t stamp, size_t count) ILK_NONBLOCKING {
+static void stamp_slots(struct ilk__mpmc_stamp *stamps, uint64_t stamp, size_t count) ILK_NONBLOCKING {
     stamp += count * ILK__MPMC_STEP;
     while (count-- > 0) {
         stamp -= ILK__MPMC_STEP;
-        ilk_atomic_store(&stamps[count], stamp, memory_order_release); /* MP4, MP5 */
+        ilk_atomic_store(&stamps[count].word, stamp, memory_order_release); /* MP4, MP5 */
     }
 }
 

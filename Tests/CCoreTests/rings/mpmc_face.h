@@ -28,7 +28,7 @@ static inline ring_type *ring_make_old(size_t capacity, size_t element_size, uin
     ilk_atomic_store(&ring->tail, start, memory_order_relaxed);
     ilk_atomic_store(&ring->head, start, memory_order_relaxed);
     for (size_t slot = 0; slot < capacity; slot++) {
-        ilk_atomic_store(&ring->stamps[slot], start + slot * ILK__MPMC_STEP, memory_order_relaxed);
+        ilk_atomic_store(&ring->stamps[slot].word, start + slot * ILK__MPMC_STEP, memory_order_relaxed);
     }
     return ring;
 }

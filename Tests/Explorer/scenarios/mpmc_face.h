@@ -22,7 +22,7 @@ static inline void ring_start_at(ring_type *ring, uint64_t position) {
     const uint64_t from = position * ILK__MPMC_STEP;
     const uint64_t end = from + RING(capacity)(ring) * ILK__MPMC_STEP;
     for (uint64_t at = from; at < end; at += ILK__MPMC_STEP) {
-        ilk_atomic_store(&ring->stamps[ilk__mpmc_slot(ring, at)], at, memory_order_relaxed);
+        ilk_atomic_store(&ring->stamps[ilk__mpmc_slot(ring, at)].word, at, memory_order_relaxed);
     }
     ilk_atomic_store(&ring->head, from, memory_order_relaxed);
     ilk_atomic_store(&ring->tail, from, memory_order_relaxed);

@@ -52,11 +52,16 @@ ILK_BEGIN_DECLARATIONS
 /* Of an event count. Odd: a wake-up is under way, not yet acknowledged; no other is sent. */
 #define ILK__MPMC_WAKE_PENDING UINT32_C(1)
 
+/* A struct: Swift's importer says of each pointer to a bare atomic that it does not know the type. */
+struct ilk__mpmc_stamp {
+    ILK_ATOMIC(uint64_t) word;
+};
+
 struct ilk_mpmc {
     /* Constant after creation, but for the words of waiters, which change only around sleeping: a cache line
      * that every core keeps. */
     unsigned char *slots;
-    ILK_ATOMIC(uint64_t) * stamps;
+    struct ilk__mpmc_stamp *stamps;
     size_t capacity;
     size_t element_size;
     uint64_t lap_step;                      /* from a position to the same slot's in the next lap */
@@ -123,20 +128,20 @@ static inline uint64_t ilk__mpmc_stamp(const ilk_mpmc *ring, uint64_t position) 
     /* MP1 acquire, pairs with MP4 and MP5.
      * Carries: the element, or that its reader has finished.
      * If weaker: we read a slot before its element arrives, or overwrite one still being read. */
-    return ilk_atomic_load(&ring->stamps[ilk__mpmc_slot(ring, position)], memory_order_acquire);
+    return ilk_atomic_load(&ring->stamps[ilk__mpmc_slot(ring, position)].word, memory_order_acquire);
 }
 
 /* ilk__mpmc_pushed must follow. */
 static inline void ilk__mpmc_publish(ilk_mpmc *ring, uint64_t position) ILK_NONBLOCKING {
     /* MP4 release, pairs with MP1. */
-    ilk_atomic_store(&ring->stamps[ilk__mpmc_slot(ring, position)], position | ILK__MPMC_FULL,
+    ilk_atomic_store(&ring->stamps[ilk__mpmc_slot(ring, position)].word, position | ILK__MPMC_FULL,
                      memory_order_release);
 }
 
 /* ilk__mpmc_popped must follow. */
 static inline void ilk__mpmc_give_back(ilk_mpmc *ring, uint64_t position) ILK_NONBLOCKING {
     /* MP5 release, pairs with MP1. */
-    ilk_atomic_store(&ring->stamps[ilk__mpmc_slot(ring, position)], position + ring->lap_step,
+    ilk_atomic_store(&ring->stamps[ilk__mpmc_slot(ring, position)].word, position + ring->lap_step,
                      memory_order_release);
 }
 
@@ -167,7 +172,7 @@ ILK_ALWAYS_INLINE bool ilk_mpmc_try_push(ilk_mpmc *ring, const void *element, si
         ilk__mpmc_wrong_size("ilk_mpmc_try_push", ring, element_size);
     }
     unsigned char *const slots = ring->slots;
-    ILK_ATOMIC(uint64_t) *const stamps = ring->stamps;
+    struct ilk__mpmc_stamp *const stamps = ring->stamps;
     const uint64_t lap_step = ring->lap_step;
     /* MP2 relaxed: tail and head only hand out positions; MP1 carries the data. The compare-and-swap refuses
      * a stale value; full and empty are answered after a recheck. */
@@ -176,7 +181,7 @@ ILK_ALWAYS_INLINE bool ilk_mpmc_try_push(ilk_mpmc *ring, const void *element, si
     const uint64_t next = ilk__mpmc_next(ring, position);
     /* No slot has the stamp of a closed tail, which is odd: a stamp is only once the push at its position is
      * done. So this comparison tells that the ring is open. */
-    if (ILK_UNLIKELY(ilk_atomic_load(&stamps[slot], memory_order_acquire) != position) || /* MP1 */
+    if (ILK_UNLIKELY(ilk_atomic_load(&stamps[slot].word, memory_order_acquire) != position) || /* MP1 */
         ILK_UNLIKELY(!ilk_atomic_compare_exchange_weak(&ring->tail, &position, next, memory_order_relaxed,
                                                        memory_order_relaxed))) { /* MP2 */
         position = ilk__mpmc_claim_push_slow(ring);
@@ -190,7 +195,7 @@ ILK_ALWAYS_INLINE bool ilk_mpmc_try_push(ilk_mpmc *ring, const void *element, si
     }
     ilk_plain_write(slots + slot * element_size, element_size);
     memcpy(slots + slot * element_size, element, element_size);
-    ilk_atomic_store(&stamps[slot], position | ILK__MPMC_FULL, memory_order_release); /* MP4 */
+    ilk_atomic_store(&stamps[slot].word, position | ILK__MPMC_FULL, memory_order_release); /* MP4 */
     ilk__mpmc_pushed(ring);
     return true;
 }
@@ -200,12 +205,12 @@ ILK_ALWAYS_INLINE bool ilk_mpmc_try_pop(ilk_mpmc *ring, void *element, size_t el
         ilk__mpmc_wrong_size("ilk_mpmc_try_pop", ring, element_size);
     }
     const unsigned char *const slots = ring->slots;
-    ILK_ATOMIC(uint64_t) *const stamps = ring->stamps;
+    struct ilk__mpmc_stamp *const stamps = ring->stamps;
     const uint64_t lap_step = ring->lap_step;
     uint64_t position = ilk_atomic_load(&ring->head, memory_order_relaxed); /* MP2 */
     size_t slot = (size_t)((position & (lap_step - 1)) >> 1);
     const uint64_t next = ilk__mpmc_next(ring, position);
-    if (ILK_UNLIKELY(ilk_atomic_load(&stamps[slot], memory_order_acquire) !=
+    if (ILK_UNLIKELY(ilk_atomic_load(&stamps[slot].word, memory_order_acquire) !=
                      (position | ILK__MPMC_FULL)) || /* MP1 */
         ILK_UNLIKELY(!ilk_atomic_compare_exchange_weak(&ring->head, &position, next, memory_order_relaxed,
                                                        memory_order_relaxed))) { /* MP2 */
@@ -217,7 +222,7 @@ ILK_ALWAYS_INLINE bool ilk_mpmc_try_pop(ilk_mpmc *ring, void *element, size_t el
     }
     ilk_plain_read(slots + slot * element_size, element_size);
     memcpy(element, slots + slot * element_size, element_size);
-    ilk_atomic_store(&stamps[slot], position + lap_step, memory_order_release); /* MP5 */
+    ilk_atomic_store(&stamps[slot].word, position + lap_step, memory_order_release); /* MP5 */
     ilk__mpmc_popped(ring);
     return true;
 }
