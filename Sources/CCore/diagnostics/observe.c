@@ -258,7 +258,7 @@ void ilk__watch_end(struct ilk__watch *watch, bool is_acquired, bool upgrades) {
     }
     ilk__object_add_acquisition(object);
     if (!upgrades) {
-        add_held(record, object, watch->id, watch->share, watch->site, now_ns);
+        add_held(record, object, watch->id, watch->share, ilk__stack_line(watch->site), now_ns);
     } else if (record != NULL) {
         change_share(record, object, watch->id, ILK__SHARE_UPGRADABLE, ILK__SHARE_WRITE);
     }

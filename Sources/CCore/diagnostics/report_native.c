@@ -99,8 +99,9 @@ static void add_thread(struct ilk__text *text, const struct ilk__sighting *order
 }
 
 static void add_stack(struct ilk__text *text, const struct ilk__sighting *order) {
-    for (uint32_t index = 0; index < order->depth; index++) {
-        ilk__text_add(text, "      %u  ", (unsigned)index);
+    const uint32_t first = ilk__stack_first(order->stack, order->depth);
+    for (uint32_t index = first; index < order->depth; index++) {
+        ilk__text_add(text, "      %u  ", (unsigned)(index - first));
         ilk__text_add_frame(text, order->stack[index]);
         ilk__text_add(text, "\n");
     }

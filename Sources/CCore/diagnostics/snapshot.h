@@ -57,5 +57,7 @@ void ilk__snapshot_write_cycle(const struct ilk__snapshot *snapshot, const struc
                                struct ilk__text *text);
 
 const char *ilk__share_name(uint64_t share);
+/* The stack of a wait; its depth. */
+uint32_t ilk__waiting_stack(const struct ilk__waiting *waiting, void **frames);
 
 #endif

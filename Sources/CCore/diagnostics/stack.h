@@ -6,12 +6,29 @@
 #define INTERLOCK_DIAGNOSTICS_STACK_H
 
 #include "diagnostics/text.h"
+#include <stdbool.h>
 #include <stdint.h>
 
 /* The return addresses of the calling thread's frames, innermost first, from `site` on if that is one of them: what is
  * below is the library's own. Their number, ILK_STACK_FRAMES at most. Some hundred nanoseconds a frame; may allocate at
  * its first use. */
 uint32_t ilk__stack_capture(void **frames, const void *site);
+
+/* Builds without optimisation call the inline functions of the headers and of the facade: their frames come before the
+ * line that a user looks for. The index of the first frame outside Interlock; 0, if there is none. As ilk__is_own_frame. */
+uint32_t ilk__stack_first(void *const *frames, uint32_t depth);
+
+/* The same of the calling thread's stack, from `site` on, which it returns if there is none. A load where `site` is known
+ * to be the program's; a walk where it is not. As ilk__is_own_frame. */
+const void *ilk__stack_line(const void *site);
+
+/* Whether a frame is of Interlock's C, C++ or Swift, or of what the compilers and the standard library of Swift put
+ * between it and its caller. By the function's name: false where that is not known. The first question about a frame
+ * reads symbols, allocates and locks the tables: not in try calls, unlocks and signal handlers. */
+bool ilk__is_own_frame(const void *frame);
+
+/* The name in the symbol table; NULL. */
+const char *ilk__frame_function(const void *frame);
 
 /* Appends "function+0x12 (module+0x3456)", demangled, with what is known of it. Not in signal handlers. */
 void ilk__text_add_frame(struct ilk__text *text, const void *frame);

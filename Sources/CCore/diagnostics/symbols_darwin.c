@@ -19,6 +19,11 @@ static const char *last_part(const char *path) {
     return slash != NULL ? slash + 1 : path;
 }
 
+const char *ilk__frame_function(const void *frame) {
+    Dl_info found;
+    return frame != NULL && dladdr((const char *)frame - 1, &found) != 0 ? found.dli_sname : NULL;
+}
+
 void ilk__text_add_frame(struct ilk__text *text, const void *frame) {
     /* A return address may be the first of the next function. */
     const char *inside = (const char *)frame - 1;

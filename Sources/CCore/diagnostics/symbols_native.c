@@ -131,24 +131,40 @@ static const char *last_part(const char *path) {
     return slash != NULL ? slash + 1 : path;
 }
 
-void ilk__text_add_frame(struct ilk__text *text, const void *frame) {
+static bool find_frame(const void *frame, struct module *module) {
     /* A return address may be the first of the next function. */
-    struct module module = {.address = (uintptr_t)frame - 1};
-    if (frame == NULL || dl_iterate_phdr(find_module, &module) == 0) {
+    module->address = (uintptr_t)frame - 1;
+    return frame != NULL && dl_iterate_phdr(find_module, module) != 0;
+}
+
+static const char *function_at(const struct module *module, uintptr_t *begin) {
+    sigset_t before;
+    ilk__tables_lock(&before);
+    const struct mapped_file *file = map_file(module->path);
+    ilk__tables_unlock(&before);
+    if (file == NULL || file->bytes == NULL) {
+        return NULL;
+    }
+    const uintptr_t offset = module->address - module->bias;
+    const char *name = find_symbol(file, SHT_SYMTAB, offset, begin);
+    return name != NULL ? name : find_symbol(file, SHT_DYNSYM, offset, begin);
+}
+
+const char *ilk__frame_function(const void *frame) {
+    struct module module = {.address = 0};
+    uintptr_t begin = 0;
+    return find_frame(frame, &module) ? function_at(&module, &begin) : NULL;
+}
+
+void ilk__text_add_frame(struct ilk__text *text, const void *frame) {
+    struct module module = {.address = 0};
+    if (!find_frame(frame, &module)) {
         ilk__text_add(text, "%p", frame);
         return;
     }
     const uintptr_t offset = module.address - module.bias;
     uintptr_t begin = 0;
-    const char *name = NULL;
-    sigset_t before;
-    ilk__tables_lock(&before);
-    const struct mapped_file *file = map_file(module.path);
-    ilk__tables_unlock(&before);
-    if (file != NULL && file->bytes != NULL) {
-        name = find_symbol(file, SHT_SYMTAB, offset, &begin);
-        name = name != NULL ? name : find_symbol(file, SHT_DYNSYM, offset, &begin);
-    }
+    const char *name = function_at(&module, &begin);
     if (name != NULL) {
         char *plain = ilk__demangled(name);
         const size_t length = plain != NULL ? strlen(plain) : length_without_ending(name);

@@ -33,8 +33,9 @@ static void add_frame_string(struct ilk__text *text, const void *frame) {
 
 static void add_frames(struct ilk__text *text, void *const *frames, uint32_t depth) {
     ilk__text_add(text, "[");
-    for (uint32_t index = 0; index < depth; index++) {
-        ilk__text_add(text, index > 0 ? ", " : "");
+    const uint32_t first = ilk__stack_first(frames, depth);
+    for (uint32_t index = first; index < depth; index++) {
+        ilk__text_add(text, index > first ? ", " : "");
         add_frame_string(text, frames[index]);
     }
     ilk__text_add(text, "]");
@@ -99,10 +100,7 @@ static void json_add_wait(struct ilk__text *text, const struct ilk__snapshot *sn
                       (number)(deadline_ns > snapshot->now_ns ? deadline_ns - snapshot->now_ns : 0));
     }
     void *frames[ILK_STACK_FRAMES];
-    const uint32_t depth = (uint32_t)ilk__record_get(&waiting->depth);
-    for (uint32_t index = 0; index < depth; index++) {
-        frames[index] = (void *)(uintptr_t)ilk__record_get(&waiting->stack[index]);
-    }
+    const uint32_t depth = ilk__waiting_stack(waiting, frames);
     ilk__text_add(text, ", \"stack\": ");
     add_frames(text, frames, depth);
     ilk__text_add(text, "}");

@@ -78,6 +78,14 @@ static void text_add_holds(struct ilk__text *text, const struct ilk__snapshot *s
     }
 }
 
+uint32_t ilk__waiting_stack(const struct ilk__waiting *waiting, void **frames) {
+    const uint32_t depth = (uint32_t)ilk__record_get(&waiting->depth);
+    for (uint32_t index = 0; index < depth; index++) {
+        frames[index] = (void *)(uintptr_t)ilk__record_get(&waiting->stack[index]);
+    }
+    return depth;
+}
+
 static void text_add_wait(struct ilk__text *text, const struct ilk__snapshot *snapshot,
                           const struct ilk__record *record) {
     const struct ilk__waiting *waiting = &record->waiting;
@@ -97,9 +105,12 @@ static void text_add_wait(struct ilk__text *text, const struct ilk__snapshot *sn
         add_duration(text, deadline_ns > snapshot->now_ns ? deadline_ns - snapshot->now_ns : 0);
     }
     ilk__text_add(text, "\n");
-    for (uint64_t index = 0; index < ilk__record_get(&waiting->depth); index++) {
-        ilk__text_add(text, "      %u  ", (unsigned)index);
-        ilk__text_add_frame(text, (const void *)(uintptr_t)ilk__record_get(&waiting->stack[index]));
+    void *frames[ILK_STACK_FRAMES];
+    const uint32_t depth = ilk__waiting_stack(waiting, frames);
+    const uint32_t first = ilk__stack_first(frames, depth);
+    for (uint32_t index = first; index < depth; index++) {
+        ilk__text_add(text, "      %u  ", (unsigned)(index - first));
+        ilk__text_add_frame(text, frames[index]);
         ilk__text_add(text, "\n");
     }
 }
@@ -144,7 +155,8 @@ static void text_add_objects(struct ilk__text *text, const struct ilk__snapshot 
     uint32_t shown = 0;
     for (uint32_t index = 0; index < snapshot->object_count && shown < TOP_OBJECTS; index++) {
         const ilk_figures *figures = &snapshot->objects[index].figures;
-        if (figures->wait.count + figures->acquisitions == 0) {
+        /* Waits and holds count as they end, and only where they are measured. */
+        if (figures->wait.count + figures->hold.count == 0) {
             continue;
         }
         if (shown++ == 0) {

@@ -117,12 +117,7 @@ static void two_threads_crossed_over_two_mutexes(void **state) {
             "0", "teller") "thread \"clerk\" (ID), in circle 1\n"
                            "  holds mutex ADDRESS \"orders\" (write) for TIME, taken at clerk+ADDRESS "
                            "(words_test+ADDRESS)\n"
-                           "  waits for mutex ADDRESS \"accounts\", for TIME\n" FRAME_OF(
-                               "0", "clerk") "objects, those waited for longest first\n"
-                                             "  mutex ADDRESS \"accounts\": 1 taken, 0 waited TIME, the "
-                                             "longest TIME; held TIME, the longest TIME\n"
-                                             "  mutex ADDRESS \"orders\": 1 taken, 0 waited TIME, the "
-                                             "longest TIME; held TIME, the longest TIME\n");
+                           "  waits for mutex ADDRESS \"accounts\", for TIME\n" FRAME_OF("0", "clerk"));
 }
 
 /* ---- A lock of one's own ---- */
@@ -182,9 +177,7 @@ static void a_reader_that_hangs_in_its_own_write_is_a_circle(void **state) {
         "thread \"words_test\" (ID), in circle 1\n"
         "  holds rwlock ADDRESS \"cache\" (read) for TIME, taken at lookup+ADDRESS (words_test+ADDRESS)\n"
         "  waits for rwlock ADDRESS \"cache\" (write), for TIME\n" FRAME_OF("0", "insert")
-            FRAME_OF("1", "lookup") "objects, those waited for longest first\n"
-                                    "  rwlock ADDRESS \"cache\": 1 taken, 0 waited TIME, the longest TIME; "
-                                    "held TIME, the longest TIME\n");
+            FRAME_OF("1", "lookup"));
 }
 
 /* ---- Waits without a holder ---- */
@@ -329,27 +322,30 @@ static void a_pools_worker_and_its_job(void **state) {
                          "  works on job \"refill\"\n"
                          "  holds mutex ADDRESS \"orders\" (write) for TIME, taken at refill+ADDRESS "
                          "(words_test+ADDRESS)\n"
-                         "  waits for mutex ADDRESS \"accounts\", for TIME\n" FRAME_OF(
-                             "0", "refill") "objects, those waited for longest first\n"
-                                            "  mutex ADDRESS \"accounts\": 1 taken, 0 waited TIME, the "
-                                            "longest TIME; held TIME, the longest TIME\n"
-                                            "  mutex ADDRESS \"orders\": 1 taken, 0 waited TIME, the longest "
-                                            "TIME; held TIME, the longest TIME\n");
+                         "  waits for mutex ADDRESS \"accounts\", for TIME\n" FRAME_OF("0", "refill"));
 }
 
 /* ---- Orders ---- */
 
+/* As an inline function of the headers, in a build without optimisation. */
+FRAME void ilk__called_lock(ilk_mutex *mutex) {
+    ilk_mutex_lock(mutex);
+    __asm__ __volatile__(""); /* no tail call */
+}
+
+static void (*lock_by)(ilk_mutex *mutex) = ilk_mutex_lock;
+
 FRAME void pay(void *unused) {
     (void)unused;
-    ilk_mutex_lock(&accounts);
-    ilk_mutex_lock(&orders);
+    lock_by(&accounts);
+    lock_by(&orders);
     ilk_mutex_unlock(&orders);
     ilk_mutex_unlock(&accounts);
 }
 FRAME void refund(void *unused) {
     (void)unused;
-    ilk_mutex_lock(&orders);
-    ilk_mutex_lock(&accounts);
+    lock_by(&orders);
+    lock_by(&accounts);
     ilk_mutex_unlock(&accounts);
     ilk_mutex_unlock(&orders);
 }
@@ -371,8 +367,7 @@ static void take_in_both_orders(void *unused) {
     end();
 }
 
-static void two_opposite_orders(void **state) {
-    (void)state;
+static void expect_opposite_orders(void) {
     expect_words(
         take_in_both_orders, SIGKILL,
         "interlock: lock-order inversion: thread \"words_test\" (ID) asks for mutex ADDRESS \"accounts\" "
@@ -385,6 +380,20 @@ static void two_opposite_orders(void **state) {
                    "(words_test+ADDRESS), and asks for mutex ADDRESS \"accounts\":\n" FRAME_OF(
                        "0",
                        "refund") "  Threads that do so at the same time wait for each other for ever.\n");
+}
+
+static void two_opposite_orders(void **state) {
+    (void)state;
+    expect_opposite_orders();
+}
+
+static void the_place_of_a_call_is_outside_the_library(void **state) {
+    (void)state;
+#if !defined(__GLIBC__) && !defined(__APPLE__)
+    skip(); /* a stack is one frame there */
+#endif
+    lock_by = ilk__called_lock;
+    expect_opposite_orders();
 }
 
 static void note_at_length(void *text) {
@@ -412,6 +421,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_wait_in_a_ring),
     cmocka_unit_test(a_pools_worker_and_its_job),
     cmocka_unit_test(two_opposite_orders),
+    cmocka_unit_test(the_place_of_a_call_is_outside_the_library),
     cmocka_unit_test(a_long_sentence_is_cut_and_its_line_ended),
 };
 

@@ -21,6 +21,11 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        .executableTarget(
+            name: "Diagnosed",
+            dependencies: [.product(name: "Interlock", package: "interlock")],
+            swiftSettings: strict
+        ),
         // A program and a library that it opens, each with its copy of the C core.
         .executableTarget(
             name: "Host",

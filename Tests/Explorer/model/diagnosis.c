@@ -39,6 +39,10 @@ uint32_t ilk__stack_capture(void **frames, const void *site) {
     return 0;
 }
 
+const void *ilk__stack_line(const void *site) {
+    return site;
+}
+
 void ilk__thread_name(uint32_t thread, char *name, uint32_t size) {
     (void)thread, (void)size;
     name[0] = '\0';
