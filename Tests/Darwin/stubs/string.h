@@ -21,5 +21,6 @@ size_t strlen(const char *text);
 int strncmp(const char *one, const char *other, size_t size);
 char *strncpy(char *target, const char *source, size_t size);
 char *strrchr(const char *text, int character);
+char *strstr(const char *text, const char *part);
 
 #endif
