@@ -58,7 +58,8 @@ swift() {
     end_if_idle "$child" "${SWIFT_IDLE_LIMIT:-120}" "swift $1" >/dev/null 2>&1 &
     watcher=$!
     wait "$child" || status=$?
-    kill "$watcher" 2>/dev/null
+    # One that ends the build goes on to its last process.
+    [[ -e $work/hung ]] || kill "$watcher" 2>/dev/null
     wait "$watcher" 2>/dev/null
     return "$status"
 }

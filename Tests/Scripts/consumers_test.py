@@ -2,8 +2,10 @@
 """swift and attempt of Tests/Consumers/lib.sh, with a stand-in for swift: a build that hangs is ended, and fails."""
 
 import os
+import signal
 import subprocess
 import tempfile
+import time
 import unittest
 
 LIBRARY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "Consumers", "lib.sh")
@@ -30,6 +32,26 @@ class HangingBuildTest(unittest.TestCase):
         self.assertIn("FAILED  one: swift build", answer.stdout)
         self.assertIn("FAILED  two: not tried, because of swift build, which used no processor time for 3 s", answer.stdout)
         self.assertTrue(answer.stdout.endswith("0 passed, 2 failed\n"), answer.stdout)
+
+    def test_no_process_of_a_build_that_hangs_is_left(self):
+        children = os.path.join(self.folder, "children")
+        self.run_with(f"for _ in {{1..40}}; do sleep 1000 & echo $! >>{children}; done; wait", "attempt one swift build")
+        with open(children, encoding="utf-8") as file:
+            numbers = file.read().split()
+        left, end = numbers, time.monotonic() + 10  # a killed process takes its time
+        while left and time.monotonic() < end:
+            left = [number for number in left if self.lives(number)]
+        for number in left:
+            os.kill(int(number), signal.SIGKILL)
+        self.assertEqual((len(numbers), left), (40, []))
+
+    @staticmethod
+    def lives(number):
+        try:
+            with open(f"/proc/{number}/stat", encoding="utf-8") as file:
+                return file.read().rsplit(") ", 1)[1][0] not in "ZX"
+        except FileNotFoundError:
+            return False
 
     def test_a_build_that_takes_long_is_left_alone(self):
         busy = "end=$((SECONDS + 8)); while ((SECONDS < end)); do :; done; echo built"
