@@ -72,7 +72,7 @@ struct Demo: AsyncParsableCommand {
         getrusage(RUSAGE_SELF, &usage)
         return usage.ru_maxrss
         #else
-        getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+        getrusage(.init(RUSAGE_SELF.rawValue), &usage)
         return usage.ru_maxrss * 1024
         #endif
     }

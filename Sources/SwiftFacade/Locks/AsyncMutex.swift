@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The mutex of tasks: a value, who holds it, and a queue of waiting tasks.
+// The mutex of tasks: a value, the task that holds it, and a queue of waiting tasks.
 //
 // Invariant: while the queue has a waiter, a task holds the mutex. The holder gives it to the first waiter or, with
 // none, lays it down, under the queue's lock; a task joins under that lock, having found it held. So nobody overtakes a
