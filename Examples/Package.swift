@@ -112,8 +112,8 @@ let package = Package(
         .executableTarget(
             name: "Demo",
             dependencies: [
-                "Capture", "PhotoDownloads", "PhotoPipeline", "PhotoServer", "Report", "SafeAgainstUnsafe",
-                "Timeline", interlock,
+                "Capture", "ImageCodecs", "PhotoDownloads", "PhotoPipeline", "PhotoServer", "Report",
+                "SafeAgainstUnsafe", "Timeline", interlock,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             exclude: ["README.md"],

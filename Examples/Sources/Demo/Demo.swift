@@ -5,6 +5,7 @@
 
 import ArgumentParser
 import Foundation
+import ImageCodecs
 import Interlock
 import PhotoDownloads
 import PhotoPipeline
@@ -52,6 +53,7 @@ struct Demo: AsyncParsableCommand {
     func run() async throws {
         if unprotectedChild { return UnsafeTrials.runInThisProcess() }
         PhotoDownloads.avoidProxies()
+        Codecs.giveFreedMemoryBack()
         do {
             let photos = try PhotoFolder(path: folder ?? Self.samplePhotos)
             let output = try OutputFolder(path: output, photos: photos)

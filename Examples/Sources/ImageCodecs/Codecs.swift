@@ -167,6 +167,9 @@ package enum Codecs {
         return Array(UnsafeBufferPointer(start: encoded, count: count))
     }
 
+    /// Makes the process give the memory of freed pictures back to the system. To be called before there are any.
+    package static func giveFreedMemoryBack() { codec_give_freed_memory_back() }
+
     private static func error(
         _ status: codec_status,
         _ format: PictureFormat,

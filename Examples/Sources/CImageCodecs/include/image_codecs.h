@@ -66,6 +66,10 @@ codec_status codec_jpeg_encode(const uint8_t *pixels, uint32_t width, uint32_t h
                                uint8_t **out, size_t *out_count, codec_message *message);
 void codec_free(uint8_t *encoded);
 
+// Makes the process give blocks of a megabyte or more back to the system when they are freed. To be called before
+// there are pictures.
+void codec_give_freed_memory_back(void);
+
 #ifdef __cplusplus
 }
 #endif
