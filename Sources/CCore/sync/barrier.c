@@ -61,7 +61,8 @@ static void depart(ilk_barrier *barrier, uint32_t wakes) {
 void ilk_barrier_destroy(ilk_barrier *barrier) {
     const uint64_t state = ilk_atomic_load(&barrier->state, memory_order_relaxed); /* BR2 */
     if (arrived_in(state) != 0) {
-        ilk__misuse("ilk_barrier_destroy", barrier, "destroyed while %u parties wait for the rest of their round",
+        ilk__misuse("ilk_barrier_destroy", barrier,
+                    "destroyed while %u parties wait for the rest of their round",
                     (unsigned)arrived_in(state));
     }
     const uint32_t at_rest = round_of(state) * barrier->parties * ONE_DEPARTURE;

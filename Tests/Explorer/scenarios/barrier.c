@@ -289,7 +289,8 @@ static void last_frees_what_was_given_up(void) {
 }
 EX_SCENARIO(barrier_given_up_frees){
     .name = "barrier-last-destroys-given_up",
-    .claim = "the last party may free the barrier though a thread that is no party of the round had timed out",
+    .claim =
+        "the last party may free the barrier though a thread that is no party of the round had timed out",
     .setup = setup_given_up,
     .threads = {give_up, last_frees_what_was_given_up, last_frees_what_was_given_up},
     .timeouts = 1,
