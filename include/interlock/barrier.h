@@ -56,8 +56,8 @@ ILK_BEGIN_DECLARATIONS
 /* Fields are private. */
 typedef struct ilk_barrier {
     ILK_ATOMIC(uint64_t) state; /* upper half: rounds completed, wraps; lower half: arrivals in this one */
-    ILK_ATOMIC(uint32_t) left; /* the word slept on: bit 0, a destroyer sleeps; above, departures; wraps */
-    uint32_t parties;          /* constant */
+    ILK_ATOMIC(uint32_t) left;  /* the word slept on: bit 0, a destroyer sleeps; above, departures; wraps */
+    uint32_t parties;           /* constant */
 } ilk_barrier;
 
 /* Makes `barrier` meet `parties` threads a round. Not thread-safe. Misuse: 0 parties. */
