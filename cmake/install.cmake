@@ -23,7 +23,8 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/interlock" DESTINATION "${CMAKE
     PATTERN "diagnose.h" EXCLUDE
     PATTERN "descriptor_set.h" EXCLUDE
     PATTERN "owned_rwlock.h" EXCLUDE
-    PATTERN "visited.h" EXCLUDE)
+    PATTERN "visited.h" EXCLUDE
+    PATTERN "passes.h" EXCLUDE)
 
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/interlockConfig.cmake.in"
     "${PROJECT_BINARY_DIR}/interlockConfig.cmake" INSTALL_DESTINATION "${interlock_package_folder}")

@@ -103,6 +103,7 @@
     STATE(LATCH_WAKES, "the opener of a latch wakes")                                                        \
     STATE(BARRIER_WITHDRAWS, "a party's time is up, and it takes its arrival back")                          \
     STATE(BARRIER_LATE_AND_DONE, "a party's time is up, and its round is complete")                          \
+    STATE(BARRIER_DESTROYER_WAITS, "a barrier's destroyer waits for a party to leave")                       \
     /* pool/ */                                                                                              \
     STATE(DEQUE_LAST_TO_THIEF, "a thief has the last job before the owner")                                  \
     STATE(DEQUE_THIEF_OUTRUN, "another thread has a job before a thief")                                     \

@@ -21,12 +21,12 @@
  *         ilk_barrier_init(&barrier, 2); // two parties a round
  *         if (pthread_create(&thread, NULL, compute, &halves[0]) != 0) return 1;
  *         compute(&halves[1]);
+ *         ilk_barrier_destroy(&barrier); // the other party may not have returned yet
  *         return pthread_join(thread, NULL);
  *     }
  *
- * Concurrency matrix: any number of waits may run beside each other. There is nothing to destroy. The memory
- * must live until every wait has returned: when one has, the party that came last may still be waking the
- * others.
+ * Concurrency matrix: any number of waits may run beside each other; init alone; destroy beside waits whose round is
+ * complete (F).
  *
  * Guarantees
  *   A  A round is complete when as many waits have arrived in it as there are parties. None returns before
@@ -36,6 +36,10 @@
  *   D  A wait that times out takes its arrival back: its round counts on as if it had never been called. A
  *      wait whose round is complete does not time out, however late it finds out.
  *   E  Threads beyond the number of parties are counted into the following rounds.
+ *   F  A thread whose wait has returned ILK_OK may destroy the barrier at once, and then free the memory or make a new
+ *      barrier there, the last party too: destroy waits until the other parties of the round have left it. To free or
+ *      initialise it without destroy is right only where the program knows that every wait has returned: a wait
+ *      that still runs would use the memory.
  */
 #ifndef INTERLOCK_BARRIER_H
 #define INTERLOCK_BARRIER_H
@@ -52,12 +56,17 @@ ILK_BEGIN_DECLARATIONS
 /* Fields are private. */
 typedef struct ilk_barrier {
     ILK_ATOMIC(uint64_t) state; /* upper half: rounds completed, wraps; lower half: arrivals in this one */
-    ILK_ATOMIC(uint32_t) wakes; /* rounds whose parties were woken; the word slept on; wraps */
+    ILK_ATOMIC(uint32_t) left;  /* the word slept on: bit 0, a destroyer sleeps; above, departures; wraps */
     uint32_t parties;           /* constant */
 } ilk_barrier;
 
 /* Makes `barrier` meet `parties` threads a round. Not thread-safe. Misuse: 0 parties. */
 void ilk_barrier_init(ilk_barrier *barrier, uint32_t parties);
+
+/* Ends the use of `barrier`, and drops its name (F). No thread may arrive beside it. Blocks while a wait whose round is
+ * complete has not left the barrier: some instructions, and that thread's time off its core; not a cancellation point;
+ * does not allocate. Misuse: a thread waits for its round. */
+void ilk_barrier_destroy(ilk_barrier *barrier);
 
 /* Waits until all parties of the round have arrived. Not a cancellation point; does not allocate; not in
  * signal handlers. True for one party a round (C). O(1); O(parties) for the last. */

@@ -46,7 +46,9 @@
  *      speed, or loses its slot to another thread, may back off before it probes again, each time for 32
  *      pause instructions at most: some hundred nanoseconds, on some processors more than a microsecond.
  *      push_overwriting may wait for a thread in the middle of the one slot it needs.
- *   F  A waiter that times out passes a wake-up it got on to another.
+ *   F  A waiter that times out passes a wake-up it got on to another. Waiters keep no order: a thread that is woken
+ *      competes with those that come later, and may lose any number of times. Where each must be served, let consumers
+ *      wait for a permit of an ilk_semaphore (semaphore.h, A) that is signalled after each push, and then pop.
  *
  * Signal handlers: a handler may make the try_ calls, close, count and is_closed, whatever it interrupted; a call that it
  * interrupts in the middle of a slot is a call in progress (D). An armed hook then runs in the handler. Not the others:

@@ -61,9 +61,13 @@
  * another thread does: it lists the first sixteen locks that a thread holds, for some nanoseconds a call.
  *
  * Recursion: none in any mode. Reading again is tolerated while no thread waits; once a writer has queued
- * between the two it is a deadlock (B), as is taking for writing what one holds. Every build reports a wait
- * without limit for oneself, before it begins, where the thread wants to write and its slot shows the lock; a
- * checked build for every lock that it lists, but for an upgrade beside the thread's own counted read.
+ * between the two it is a deadlock (B), as is taking for writing what one holds. So is, once a writer has queued, a
+ * reader that waits under its read lock for another thread that is about to read (by a join, a latch, a queue): that
+ * thread waits for the writer, and the writer for the reader. Every build reports a wait without limit for oneself,
+ * before it begins, where the thread wants to write and its slot shows the lock; a checked build for every lock that it
+ * lists, but for an upgrade beside the thread's own counted read. The others hang in silence: in an ordinary build any
+ * call without limit that waits for one's own write or upgradable lock does, for these 16 bytes do not name the owner.
+ * A checked build, or diagnosis (docs/diagnosis.md), finds it.
  *
  * Signal handlers may make try_ calls, whatever they interrupted, if they unlock all that they took before they
  * return: else a share of their thread may be lost. They do not downgrade, and make waiting calls only where

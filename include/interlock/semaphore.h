@@ -37,9 +37,9 @@
  *      changing the queue or handing permits over: tens of instructions, and that thread's time off its core.
  *   D  A thread that has got a permit may destroy the semaphore when no other thread will use it: the signal
  *      that gave the permit does not touch the memory any more.
- *   E  try_wait and signal wait for nothing, not even for a thread preempted while it changes the queue: that
- *      thread hands over the permits given meanwhile. signal makes no system call but to wake sleepers. A
- *      signal handler may call both, whatever it interrupted. (Not with the pthread park backend.)
+ *   E  try_wait, signal and try_signal wait for nothing, not even for a thread preempted while it changes the queue:
+ *      that thread hands over the permits given meanwhile. The signals make no system call but to wake sleepers. A
+ *      signal handler may call all three, whatever it interrupted. (Not with the pthread park backend.)
  *
  * Source of the hand-off: Birrell, "An introduction to programming with threads" (1989); Lampson and Redell
  * (1980).
@@ -106,8 +106,12 @@ ILK_MUST_USE static inline bool ilk_semaphore_try_wait(ilk_semaphore *semaphore)
 ILK_MUST_USE ilk_status ilk_semaphore_wait_until(ilk_semaphore *semaphore, uint64_t deadline_ns);
 
 /* Adds `permits`; 0 does nothing. Does not block (E). O(permits handed over). Misuse: more than
- * ILK_SEMAPHORE_MAX permits in all. */
+ * ILK_SEMAPHORE_MAX permits in all; ilk_semaphore_try_signal answers instead. */
 static inline void ilk_semaphore_signal(ilk_semaphore *semaphore, uint32_t permits);
+
+/* As ilk_semaphore_signal: true when they were added. False, and none added: there would be more than
+ * ILK_SEMAPHORE_MAX. Permits for waiters are not counted, but beside a thread that is changing the queue. */
+ILK_MUST_USE bool ilk_semaphore_try_signal(ilk_semaphore *semaphore, uint32_t permits);
 
 /* The permits there, or minus the number of queued threads: a snapshot that may be old, for traces and tests,
  * not for decisions. Blocks only for the queue's own short lock. */

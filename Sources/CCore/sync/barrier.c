@@ -1,22 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * ilk_barrier. One 64-bit word holds the number of the round and its arrivals, so that arriving, completing a
- * round and taking an arrival back are one step each. Parties sleep on a second word, which counts the
- * wake-ups and is read first. docs/rings.md has what must not happen.
+ * round and taking an arrival back are one step each. Parties sleep on a second word, which counts the parties
+ * that have left complete rounds and is read first. docs/rings.md has what must not happen.
  *
  *   state            moved by                                to
  *   (r, n)           a party, n + 1 < parties                (r, n + 1)
- *   (r, parties-1)   the last party                          (r + 1, 0); then increments `wakes` and wakes
+ *   (r, parties-1)   the last party                          (r + 1, 0); then leaves and wakes
  *   (r, n)           a party of round r whose time is up     (r, n - 1)
+ *
+ *   left             moved by                                to
+ *   2d + b           a party of a complete round             2(d + 1) + b: its last touch; wakes by address if b
+ *   2d               a destroyer, d < rounds * parties       2d + 1, and sleeps
+ * The barrier is at rest, and may be freed, where d = rounds * parties.
+ *
  * A party mistakes a round for its own only if 2^32 rounds of other threads fit between two of its probes.
  */
 #include "diagnostics/misuse.h"
+#include "diagnostics/names.h"
 #include "diagnostics/observe.h"
 #include "platform/reaches.h"
 #include "wait/spin.h"
 #include <interlock/barrier.h>
 #include <interlock/park.h>
 #include <stddef.h>
+
+static const uint32_t DESTROYER_SLEEPS = 1;
+static const uint32_t ONE_DEPARTURE = 2;
 
 static uint32_t round_of(uint64_t state) {
     return (uint32_t)(state >> 32);
@@ -32,8 +42,45 @@ void ilk_barrier_init(ilk_barrier *barrier, uint32_t parties) {
     }
     /* BR1 relaxed: not shared yet. */
     ilk_atomic_store(&barrier->state, 0, memory_order_relaxed);
-    ilk_atomic_store(&barrier->wakes, 0, memory_order_relaxed); /* BR1 */
+    ilk_atomic_store(&barrier->left, 0, memory_order_relaxed); /* BR1 */
     barrier->parties = parties;
+}
+
+/* The caller's last touch of a barrier whose round is complete, but for the wake-up by address. */
+static void depart(ilk_barrier *barrier, uint32_t wakes) {
+    /* BR5 release, pairs with BR6 (before sleeping) and BR8 (destroying).
+     * Carries: the completed round; that we have finished with the barrier.
+     * If weaker: a party reads the new `left` and the old round, and sleeps for the next one; or the memory is used
+     * anew beside our last read of it. */
+    uint32_t before = ilk_atomic_fetch_add(&barrier->left, ONE_DEPARTURE, memory_order_release);
+    if (wakes > 0 || ILK_UNLIKELY((before & DESTROYER_SLEEPS) != 0)) {
+        ilk_park_wake(&barrier->left, wakes > 0 ? wakes : 1);
+    }
+}
+
+void ilk_barrier_destroy(ilk_barrier *barrier) {
+    const uint64_t state = ilk_atomic_load(&barrier->state, memory_order_relaxed); /* BR2 */
+    if (arrived_in(state) != 0) {
+        ilk__misuse("ilk_barrier_destroy", barrier,
+                    "destroyed while %u parties wait for the rest of their round",
+                    (unsigned)arrived_in(state));
+    }
+    const uint32_t at_rest = round_of(state) * barrier->parties * ONE_DEPARTURE;
+    for (;;) {
+        /* BR8 acquire, pairs with BR5. See there. */
+        uint32_t left = ilk_atomic_load(&barrier->left, memory_order_acquire);
+        if ((left & ~DESTROYER_SLEEPS) == at_rest) {
+            break;
+        }
+        ILK__REACHES(BARRIER_DESTROYER_WAITS, true);
+        /* BR9 relaxed: publishes only the wake request; BR5 reads it, both being read-modify-writes of one word. */
+        if ((left & DESTROYER_SLEEPS) != 0 ||
+            ilk_atomic_compare_exchange(&barrier->left, &left, left | DESTROYER_SLEEPS, memory_order_relaxed,
+                                        memory_order_relaxed)) {
+            (void)ilk_park_wait(&barrier->left, left | DESTROYER_SLEEPS, ILK_FOREVER);
+        }
+    }
+    ilk__name_forget(barrier);
 }
 
 /* False if the round is complete. */
@@ -44,9 +91,10 @@ static bool withdraw(ilk_barrier *barrier, uint32_t round) {
         if (round_of(state) != round) {
             return false;
         }
-        /* BR7 relaxed: carries nothing of ours; a read-modify-write passes on what earlier arrivals
-         * released. */
-        if (ilk_atomic_compare_exchange(&barrier->state, &state, state - 1, memory_order_relaxed,
+        /* BR7 release, pairs with BR3 (the next arrival). Passes on what earlier arrivals released.
+         * Carries: that we have finished with the barrier.
+         * If weaker: the memory is used anew beside our last read of it. */
+        if (ilk_atomic_compare_exchange(&barrier->state, &state, state - 1, memory_order_release,
                                         memory_order_relaxed)) {
             ILK__REACHES(BARRIER_WITHDRAWS, true);
             return true;
@@ -58,7 +106,7 @@ static bool withdraw(ilk_barrier *barrier, uint32_t round) {
 static ilk_status wait_for_round(ilk_barrier *barrier, uint32_t round, uint64_t deadline_ns) {
     for (int probe = 0;;) {
         /* BR6 acquire, pairs with BR5. */
-        uint32_t wakes = ilk_atomic_load(&barrier->wakes, memory_order_acquire);
+        uint32_t left = ilk_atomic_load(&barrier->left, memory_order_acquire);
         /* BR4 acquire, pairs with BR3 (release, completing the round). See there. */
         if (round_of(ilk_atomic_load(&barrier->state, memory_order_acquire)) != round) {
             return ILK_OK;
@@ -66,7 +114,7 @@ static ilk_status wait_for_round(ilk_barrier *barrier, uint32_t round, uint64_t 
         if (probe < ILK__SPIN_BARRIER.probes) {
             ilk__spin_pause(ILK__SPIN_BARRIER, probe);
             probe++; /* counts no wake-ups: they have no bound */
-        } else if (ilk_park_wait(&barrier->wakes, wakes, deadline_ns) == ILK_TIMEDOUT &&
+        } else if (ilk_park_wait(&barrier->left, left, deadline_ns) == ILK_TIMEDOUT &&
                    withdraw(barrier, round)) {
             return ILK_TIMEDOUT;
         }
@@ -81,7 +129,7 @@ static ilk_status barrier_wait_at(ilk_barrier *barrier, uint64_t deadline_ns, bo
     do {
         is_last = arrived_in(state) + 1 == barrier->parties;
         next = is_last ? (uint64_t)(round_of(state) + 1) << 32 : state + 1;
-        /* BR3 acq_rel, pairs with itself and with BR4.
+        /* BR3 acq_rel, pairs with itself, with BR4 and with BR7 (taking an arrival back).
          * Carries: each party's work to the last, and from there to all.
          * If weaker: a party leaves the round without the others' work. */
     } while (!ilk_atomic_compare_exchange_weak(&barrier->state, &state, next, memory_order_acq_rel,
@@ -90,21 +138,21 @@ static ilk_status barrier_wait_at(ilk_barrier *barrier, uint64_t deadline_ns, bo
         *last = is_last;
     }
     if (is_last) {
-        /* BR5 release, pairs with BR6 (before sleeping).
-         * Carries: the completed round.
-         * If weaker: a party reads the new `wakes` and the old round, and sleeps for the next one. */
-        ilk_atomic_fetch_add(&barrier->wakes, 1, memory_order_release);
-        ilk_park_wake(&barrier->wakes, ILK_PARK_ALL);
+        depart(barrier, ILK_PARK_ALL);
         return ILK_OK;
     }
-    const uint32_t round = round_of(state);
-    if (!ilk__watches_idle()) {
-        return wait_for_round(barrier, round, deadline_ns);
-    }
+    const bool watched = ilk__watches_idle();
     struct ilk__idle_watch watch;
-    ilk__watch_idle_begin(&watch, barrier, ILK_OBJECT_BARRIER, "", deadline_ns, site);
-    const ilk_status status = wait_for_round(barrier, round, deadline_ns);
-    ilk__watch_idle_end(&watch);
+    if (watched) {
+        ilk__watch_idle_begin(&watch, barrier, ILK_OBJECT_BARRIER, "", deadline_ns, site);
+    }
+    const ilk_status status = wait_for_round(barrier, round_of(state), deadline_ns);
+    if (watched) {
+        ilk__watch_idle_end(&watch);
+    }
+    if (status == ILK_OK) {
+        depart(barrier, 0);
+    }
     return status;
 }
 

@@ -55,9 +55,10 @@ static bool has_queue(const ilk_semaphore *semaphore) {
 TAILQ_HEAD(served_list, ilk__waiter);
 
 /* With the queue lock held, and `seen` what the word held then: adds `permits`, hands over what there is,
- * releases the queue lock, and wakes the served but for `self`, the caller's own waiter or NULL. */
+ * releases the queue lock, and wakes the served but for `self`, the caller's own waiter or NULL. Permits beyond
+ * the maximum are misuse; with `fits`, it becomes false and none is added. */
 static void semaphore_settle(ilk_semaphore *semaphore, uint32_t seen, uint32_t permits,
-                             struct ilk__waiter *self) {
+                             struct ilk__waiter *self, bool *fits) {
     struct served_list served = TAILQ_HEAD_INITIALIZER(served);
     uint32_t served_count = 0;
     struct ilk__waiter *waiter, *following;
@@ -65,6 +66,15 @@ static void semaphore_settle(ilk_semaphore *semaphore, uint32_t seen, uint32_t p
     ilk_plain_write(&semaphore->waiters, sizeof semaphore->waiters);
     do {
         uint64_t there = (uint64_t)permits_in(seen) + permits;
+        const uint32_t takers = served_count + semaphore->waiter_count;
+        if (there > (uint64_t)ILK_SEMAPHORE_MAX + takers) {
+            if (fits == NULL) {
+                refuse_permits(semaphore, permits - takers, permits_in(seen));
+            }
+            *fits = false;
+            permits = 0;
+            there = permits_in(seen);
+        }
         /* Fewer than before only for the first waiter: a permit it saw was taken before HAS_WAITERS was
          * up. */
         while (served_count > there) {
@@ -83,9 +93,6 @@ static void semaphore_settle(ilk_semaphore *semaphore, uint32_t seen, uint32_t p
             waiter->queued = false;
             semaphore->waiter_count--;
             served_count++;
-        }
-        if (there - served_count > ILK_SEMAPHORE_MAX) {
-            refuse_permits(semaphore, permits - served_count, permits_in(seen));
         }
         next =
             (seen & ILK__SEMAPHORE_OBSERVED) + (uint32_t)(there - served_count) * ILK__SEMAPHORE_ONE_PERMIT;
@@ -119,7 +126,7 @@ static ilk_status enqueue_until(ilk_semaphore *semaphore, struct ilk__waiter *se
     TAILQ_INSERT_TAIL(&semaphore->waiters, self, link);
     semaphore->waiter_count++;
     self->queued = true;
-    semaphore_settle(semaphore, seen, 0, self);
+    semaphore_settle(semaphore, seen, 0, self, NULL);
     return ILK_OK;
 }
 
@@ -136,7 +143,7 @@ static bool leave_queue(ilk_semaphore *semaphore, struct ilk__waiter *self) {
     }
     ILK__REACHES(SEMAPHORE_LATE_IN_QUEUE, was_queued);
     ILK__REACHES(SEMAPHORE_LATE_AND_SERVED, !was_queued);
-    semaphore_settle(semaphore, seen, 0, NULL);
+    semaphore_settle(semaphore, seen, 0, NULL, NULL);
     return was_queued;
 }
 
@@ -298,18 +305,17 @@ ILK_NOINLINE ilk_status ilk_semaphore_wait_until(ilk_semaphore *semaphore, uint6
     return ilk_semaphore_try_wait(semaphore) ? ILK_OK : wait_slow(semaphore, deadline_ns);
 }
 
-ILK_NOINLINE void ilk__semaphore_signal_slow(ilk_semaphore *semaphore, uint32_t permits) {
-    if (permits == 0) {
-        return;
-    }
-    if (semaphore_is_watched_already(semaphore)) {
-        ilk__watch_release(semaphore, ILK__SHARE_WRITE, ILK__CALLER);
-    }
+/* As semaphore_settle. */
+static void give(ilk_semaphore *semaphore, uint32_t permits, bool *fits) {
     uint32_t word = ilk_atomic_load(&semaphore->word, memory_order_relaxed); /* SE1 */
     for (;;) {
         if ((word & ILK__SEMAPHORE_HAS_WAITERS) == 0 || (word & ILK__QUEUE_LOCKED) != 0) {
             if (permits > ILK_SEMAPHORE_MAX - permits_in(word)) {
-                refuse_permits(semaphore, permits, permits_in(word));
+                if (fits == NULL) {
+                    refuse_permits(semaphore, permits, permits_in(word));
+                }
+                *fits = false;
+                return;
             }
             /* SE8 release, pairs with SE2 and SE4 and QL3. As SE3, where no waiter is queued, or where the
              * thread that has the queue hands the permits over. */
@@ -320,10 +326,30 @@ ILK_NOINLINE void ilk__semaphore_signal_slow(ilk_semaphore *semaphore, uint32_t 
                 return;
             }
         } else if (ilk__queue_try_lock(&semaphore->word, &word)) {
-            semaphore_settle(semaphore, word, permits, NULL);
+            semaphore_settle(semaphore, word, permits, NULL, fits);
             return;
         }
     }
+}
+
+static void signal_at(ilk_semaphore *semaphore, uint32_t permits, bool *fits, const void *site) {
+    if (permits == 0) {
+        return;
+    }
+    if (semaphore_is_watched_already(semaphore)) {
+        ilk__watch_release(semaphore, ILK__SHARE_WRITE, site);
+    }
+    give(semaphore, permits, fits);
+}
+
+ILK_NOINLINE void ilk__semaphore_signal_slow(ilk_semaphore *semaphore, uint32_t permits) {
+    signal_at(semaphore, permits, NULL, ILK__CALLER);
+}
+
+ILK_NOINLINE bool ilk_semaphore_try_signal(ilk_semaphore *semaphore, uint32_t permits) {
+    bool fits = true;
+    signal_at(semaphore, permits, &fits, ILK__CALLER);
+    return fits;
 }
 
 int64_t ilk_semaphore_value(ilk_semaphore *semaphore) {
@@ -331,6 +357,6 @@ int64_t ilk_semaphore_value(ilk_semaphore *semaphore) {
     ilk__queue_lock(&semaphore->word, &seen);
     int64_t waiting = (seen & ILK__SEMAPHORE_HAS_WAITERS) != 0 ? (int64_t)semaphore->waiter_count : 0;
     int64_t value = (int64_t)permits_in(seen) - waiting;
-    semaphore_settle(semaphore, seen, 0, NULL);
+    semaphore_settle(semaphore, seen, 0, NULL, NULL);
     return value;
 }

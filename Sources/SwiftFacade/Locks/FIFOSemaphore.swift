@@ -178,6 +178,29 @@ public final class FIFOSemaphore: Sendable {
             }
             return granted
         }
+        resume(granted)
+    }
+
+    /// As ``signal(_:)``, and answers where there is no room instead of ending the process.
+    ///
+    /// - Returns: Whether the permits were given; if not, none was: the semaphore would hold more than 268,435,455.
+    ///   What waiters take is not counted.
+    /// - Precondition: `count` is not negative.
+    public func trySignal(_ count: Int = 1) -> Bool {
+        guard count >= 0 else { misuse("FIFOSemaphore.trySignal", permits.pointer, "\(count) permits") }
+        let granted = queue.withWaiters { waiters -> WaiterList? in
+            let rest = count - min(count, waiters.count)
+            guard let added = UInt32(exactly: rest), ilk_semaphore_try_signal(permits.pointer, added) else {
+                return nil
+            }
+            return waiters.takeFirst(count - rest)
+        }
+        guard let granted else { return false }
+        resume(granted)
+        return true
+    }
+
+    private func resume(_ granted: WaiterList) {
         if granted.count > 0, ilk__facade_diagnoses() != 0 { ilk__facade_give(permits.pointer) }
         granted.resumeAll()
     }

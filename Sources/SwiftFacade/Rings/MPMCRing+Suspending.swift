@@ -10,10 +10,10 @@ extension MPMCRing where Element: ~Copyable {
     ///
     /// - Returns: The element, or `nil` once the ring is closed and drained.
     /// - Throws: `CancellationError` if the task is cancelled before it has an element; a cancelled task still takes
-    ///   one that is there. ``closingError``, once the ring is drained.
+    ///   one that is there, unless it has to queue. ``closingError``, once the ring is drained.
     @inlinable
     public func pop() async throws -> sending Element? {
-        if let element = tryPopSpinning() { return element }
+        if mayPass(waiters.popPasses), let element = tryPopSpinning() { return element }
         return try waiters.elementOrEnd(await waiters.pop(until: nil))
     }
 
@@ -22,21 +22,21 @@ extension MPMCRing where Element: ~Copyable {
     /// - Returns: `.popped`, `.timedOut` or `.closed`.
     @inlinable
     public func pop(until deadline: ContinuousClock.Instant) async throws -> sending PopResult<Element> {
-        if let element = tryPop() { return .popped(element) }
+        if mayPass(waiters.popPasses), let element = tryPop() { return .popped(element) }
         return try waiters.resultOrEnd(await waiters.pop(until: deadline))
     }
 
     /// As `pop(until:)`, for `timeout` at most.
     @inlinable
     public func pop(timeout: Duration) async throws -> sending PopResult<Element> {
-        if let element = tryPop() { return .popped(element) }
+        if mayPass(waiters.popPasses), let element = tryPop() { return .popped(element) }
         return try waiters.resultOrEnd(await waiters.pop(until: moment(in: timeout)))
     }
 
     /// Moves `element` into the ring; suspends the task until there is room.
     ///
     /// - Returns: `.pushed`, or the element with `.closed` or `.cancelled`. A cancelled task still pushes where there
-    ///   is room.
+    ///   is room, unless it has to queue.
     @inlinable
     public func push(
         _ element: consuming sending Element
@@ -69,6 +69,10 @@ extension MPMCRing where Element: ~Copyable {
     @inlinable
     static var probesBeforeSuspending: Int { 200 }
 
+    /// Whether the task may go before those that are suspended.
+    @inlinable @inline(__always)
+    func mayPass(_ passes: borrowing CObject<ilk__passes>) -> Bool { ilk__passes_take(passes.pointer) }
+
     /// As ``tryPop()``, probing for about a microsecond.
     @inlinable
     func tryPopSpinning() -> sending Element? {
@@ -85,6 +89,10 @@ extension MPMCRing where Element: ~Copyable {
         _ element: consuming sending Element,
         until deadline: ContinuousClock.Instant?
     ) async -> sending TimedTaskPushResult<Element> {
+        guard mayPass(waiters.pushPasses) else {
+            nonisolated(unsafe) let element = element
+            return await waiters.push(element, until: deadline)
+        }
         // As tryPopSpinning.
         var probes = MPMCRing.probesBeforeSuspending
         while isFull, probes > 0, !isClosed {
@@ -126,7 +134,7 @@ extension MPMCRing: AsyncSequence {
         @inlinable
         public mutating func next() async throws -> Element? {
             if hasEnded { return nil }
-            if let element = ring.tryPopSpinning() { return element }
+            if ring.mayPass(ring.waiters.popPasses), let element = ring.tryPopSpinning() { return element }
             hasEnded = true
             let element = try ring.waiters.nextOrEnd(await ring.waiters.pop(until: nil))
             hasEnded = element == nil
@@ -137,7 +145,7 @@ extension MPMCRing: AsyncSequence {
         @inlinable
         public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Element? {
             if hasEnded { return nil }
-            if let element = ring.tryPopSpinning() { return element }
+            if ring.mayPass(ring.waiters.popPasses), let element = ring.tryPopSpinning() { return element }
             hasEnded = true
             let element = try ring.waiters.nextOrEnd(await ring.waiters.pop(until: nil))
             hasEnded = element == nil

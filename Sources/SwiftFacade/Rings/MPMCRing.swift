@@ -24,8 +24,10 @@ import CInterlock
 /// Closing: later pushes fail. Pops drain the ring, then answer closed or throw ``closingError``. Every waiter wakes.
 /// No element pushed with success is lost.
 ///
-/// In `async` code `pop()` and `push(_:)` suspend. Suspended tasks are served in the order in which they came; one that
-/// comes when there is an element takes it first, so no order is promised, and a task beside busy ones may wait long.
+/// In `async` code `pop()` and `push(_:)` suspend. Suspended tasks are served in the order in which they came. One that
+/// comes later may go before them, 1,024 times at most before the first of them: then tasks queue, also where there is an
+/// element, until it has been served. (Not counted: calls that began before it was suspended.) Threads, and calls that do
+/// not wait, never queue, and have no such bound: a task or thread that waits beside them may wait long.
 /// `for try await` takes elements until the ring is closed and drained:
 ///
 /// ```swift

@@ -22,6 +22,7 @@ static void a_semaphore_gives_its_permits(void **) {
     check(!semaphore.try_acquire());
     semaphore.release();
     check(semaphore.try_acquire() && !semaphore.try_acquire());
+    check(semaphore.try_release(counting_semaphore::max()) && !semaphore.try_release());
 }
 
 static void a_semaphore_wakes_waits_of_every_kind(void **) {

@@ -3,6 +3,7 @@
  * Statuses, the clock and deadlines, and the names of objects.
  */
 #include "support/test.h"
+#include <interlock/barrier.h>
 #include <interlock/diagnostics.h>
 #include <interlock/mpmc.h>
 #include <interlock/rwlock.h>
@@ -88,11 +89,13 @@ static void destroy_takes_the_name_away(void **state) {
     (void)state;
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     ilk_semaphore semaphore = ILK_SEMAPHORE_INIT(0);
+    ilk_barrier barrier;
+    ilk_barrier_init(&barrier, 2);
     ilk_spsc *spsc = NULL;
     ilk_mpmc *mpmc = NULL;
     assert_int_equal(ilk_spsc_create(&spsc, 1, 1), ILK_OK);
     assert_int_equal(ilk_mpmc_create(&mpmc, 1, 1), ILK_OK);
-    const void *const objects[] = {&lock, &semaphore, spsc, mpmc};
+    const void *const objects[] = {&lock, &semaphore, &barrier, spsc, mpmc};
     char name[ILK_NAME_SIZE];
     for (size_t i = 0; i < sizeof objects / sizeof *objects; i++) {
         assert_int_equal(ilk_set_name(objects[i], "orders"), ILK_OK);
@@ -100,6 +103,7 @@ static void destroy_takes_the_name_away(void **state) {
     }
     ilk_rwlock_destroy(&lock);
     ilk_semaphore_destroy(&semaphore);
+    ilk_barrier_destroy(&barrier);
     ilk_spsc_destroy(spsc);
     ilk_mpmc_destroy(mpmc);
     for (size_t i = 0; i < sizeof objects / sizeof *objects;

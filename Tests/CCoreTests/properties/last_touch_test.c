@@ -7,8 +7,8 @@
  *       (stops here)                              has it; gives it up; unmaps the memory
  *       goes on: any touch is a fault
  *
- * The linker puts the functions below in front of the two that tell a waiter (--wrap): a releaser stops right
- * behind one, or right before the wake-up by address. The object lies in an unmapped page of its own, so a
+ * The linker puts the functions below in front of those that tell a waiter, and of the wait (--wrap): a releaser stops
+ * right behind one, or right before the wake-up by address; a waiter right behind its wait. The object lies in an unmapped page of its own, so a
  * touch ends the program in every build.
  */
 #include "support/test.h"
@@ -21,9 +21,11 @@ void __real_ilk__waiter_grant(struct ilk__waiter *waiter);
 void __wrap_ilk__waiter_grant(struct ilk__waiter *waiter);
 void __real_ilk_park_wake(const ILK_ATOMIC(uint32_t) * word, uint32_t count);
 void __wrap_ilk_park_wake(const ILK_ATOMIC(uint32_t) * word, uint32_t count);
+ilk_status __real_ilk_park_wait(ILK_ATOMIC(uint32_t) * word, uint32_t expected, uint64_t deadline_ns);
+ilk_status __wrap_ilk_park_wait(ILK_ATOMIC(uint32_t) * word, uint32_t expected, uint64_t deadline_ns);
 
 /* Where the calling thread stops, until the stage is 1; NULL: nowhere. */
-static _Thread_local struct stage *behind_grant, *before_wake;
+static _Thread_local struct stage *behind_grant, *before_wake, *behind_wait;
 static _Thread_local int stops;
 
 void __wrap_ilk__waiter_grant(struct ilk__waiter *waiter) {
@@ -40,6 +42,14 @@ void __wrap_ilk_park_wake(const ILK_ATOMIC(uint32_t) * word, uint32_t count) {
         stage_await(before_wake, 1);
     }
     __real_ilk_park_wake(word, count);
+}
+
+ilk_status __wrap_ilk_park_wait(ILK_ATOMIC(uint32_t) * word, uint32_t expected, uint64_t deadline_ns) {
+    const ilk_status status = __real_ilk_park_wait(word, expected, deadline_ns);
+    if (behind_wait != NULL) {
+        stage_await(behind_wait, 1);
+    }
+    return status;
 }
 
 static void *map_page(void) {
@@ -260,12 +270,103 @@ static void a_mutex_unlock_only_wakes_by_address(void **state) {
     thread_join(&heir.thread);
 }
 
+/* ---- barrier ---- */
+
+static void inherit_barrier(void *context) {
+    struct heir *heir = context;
+    while (ilk_barrier_wait_until(heir->object, ilk_deadline_in_ns(20000000), NULL) != ILK_OK) {
+    }
+    stage_reach(heir->gone, 1); /* has seen the round complete */
+    ilk_barrier_destroy(heir->object);
+    unmap_page(heir->object);
+    stage_reach(heir->gone, 2);
+}
+
+static unsigned barrier_arrived(ilk_barrier *barrier) {
+    return (unsigned)(uint32_t)ilk_atomic_load(&barrier->state, memory_order_relaxed);
+}
+
+/*    heir waits
+ *                    last completes the round
+ *                    (stops here)
+ *    its time is up, but its round is complete
+ *    destroys, unmaps
+ *                    wakes by address                                                                 */
+static void the_last_party_only_wakes_by_address(void **state) {
+    (void)state;
+    for (bool forced = false; !forced;) {
+        ilk_barrier *barrier = map_page();
+        ilk_barrier_init(barrier, 2);
+        struct stage gone = STAGE_INIT;
+        struct heir heir = {.object = barrier, .gone = &gone};
+        thread_start(&heir.thread, inherit_barrier, &heir);
+        before_wake = &gone;
+        stops = 0;
+        for (bool met = false; !met;) {
+            while (barrier_arrived(barrier) == 0) {
+            }
+            met = ilk_barrier_wait_until(barrier, 0, &forced) == ILK_OK;
+        }
+        before_wake = NULL;
+        check(!forced || stops == 1);
+        thread_join(&heir.thread);
+    }
+}
+
+struct released {
+    ilk_barrier *barrier;
+    struct stage *goes_on;
+    struct thread thread;
+};
+
+static void leave_slowly(void *context) {
+    struct released *self = context;
+    behind_wait = self->goes_on;
+    check(!ilk_barrier_wait(self->barrier));
+    behind_wait = NULL;
+}
+
+static void destroy_barrier(void *context) {
+    struct heir *heir = context;
+    ilk_barrier_destroy(heir->object);
+    unmap_page(heir->object);
+}
+
+/*    a party waits, sleeps
+ *                    last completes the round, wakes
+ *    (stops here, awake)
+ *                                    destroys: sleeps
+ *    leaves
+ *                                    unmaps                                                           */
+static void a_barriers_destroyer_waits_for_a_party_that_was_let_go(void **state) {
+    (void)state;
+    ilk_barrier *barrier = map_page();
+    ilk_barrier_init(barrier, 3);
+    struct stage go_on = STAGE_INIT;
+    struct released slow[2];
+    for (int i = 0; i < 2; i++) {
+        slow[i] = (struct released){.barrier = barrier, .goes_on = &go_on};
+        thread_start(&slow[i].thread, leave_slowly, &slow[i]);
+        thread_await_sleep(&slow[i].thread);
+    }
+    check(ilk_barrier_wait(barrier));
+    struct heir heir = {.object = barrier};
+    thread_start(&heir.thread, destroy_barrier, &heir);
+    thread_await_sleep(&heir.thread);
+    stage_reach(&go_on, 1);
+    thread_join(&slow[0].thread);
+    thread_join(&slow[1].thread);
+    thread_join(&heir.thread);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(an_unlock_does_not_touch_the_lock_it_handed_over),
     cmocka_unit_test(a_time_out_does_not_touch_the_lock_it_handed_over),
     cmocka_unit_test(a_signal_does_not_touch_the_semaphore_it_handed_over),
     cmocka_unit_test(a_count_down_only_wakes_by_address),
     cmocka_unit_test(a_mutex_unlock_only_wakes_by_address),
+    cmocka_unit_test(the_last_party_only_wakes_by_address),
+    cmocka_unit_test(a_barriers_destroyer_waits_for_a_party_that_was_let_go),
 };
 
 TEST_MAIN(tests)

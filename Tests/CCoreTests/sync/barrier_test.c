@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ilk_barrier: rounds have exactly their parties, one of which is the last, also beside time-outs.
+ * ilk_barrier: rounds have exactly their parties, one of which is the last, also beside time-outs; a barrier ends as
+ * soon as a wait has returned.
  */
 #include "support/test.h"
 #include <interlock/barrier.h>
+#include <stdlib.h>
 
 struct party {
     ilk_barrier *barrier;
@@ -52,11 +54,12 @@ static void the_number_of_rounds_may_wrap(void **state) {
     ilk_barrier barrier;
     ilk_barrier_init(&barrier, 2);
     ilk_atomic_store(&barrier.state, (uint64_t)(UINT32_MAX - 5) << 32, memory_order_relaxed);
-    ilk_atomic_store(&barrier.wakes, UINT32_MAX - 9, memory_order_relaxed);
+    ilk_atomic_store(&barrier.left, (UINT32_MAX - 5) * 2 * 2, memory_order_relaxed);
     int marks[2] = {0};
     struct party all[2] = {{&barrier, marks, 2, 0, 20, 0}, {&barrier, marks, 2, 1, 20, 0}};
     threads_run(2, meet, all, sizeof *all);
     check_equal(all[0].lasts + all[1].lasts, 40);
+    ilk_barrier_destroy(&barrier); /* finds it at rest */
 }
 
 struct late_party {
@@ -198,6 +201,57 @@ static void a_round_has_its_parties_though_others_leave(void **state) {
     run_hurried(6, 6);
 }
 
+/* Guarantee F. Two phases, so that no party arrives at the barrier that is being ended. */
+struct serial {
+    ilk_barrier *phases[2];
+    int rounds;
+};
+
+static void end_every_phase(void *context) {
+    struct serial *self = *(struct serial **)context;
+    for (int round = 0; round < self->rounds; round++) {
+        for (int phase = 0; phase < 2; phase++) {
+            ilk_barrier *const barrier = self->phases[phase];
+            if (!ilk_barrier_wait(barrier)) {
+                continue;
+            }
+            const uint32_t parties = barrier->parties;
+            ilk_barrier_destroy(barrier);
+            if (round % 2 == 0) { /* in place */
+                ilk_barrier_init(barrier, parties);
+            } else {
+                free(barrier);
+                self->phases[phase] = malloc(sizeof *barrier);
+                ilk_barrier_init(self->phases[phase], parties);
+            }
+        }
+    }
+}
+
+static void run_serial(int parties) {
+    struct serial serial = {.rounds = stress_rounds(4000)}, *all[8];
+    for (int i = 0; i < 2; i++) {
+        serial.phases[i] = malloc(sizeof *serial.phases[i]);
+        ilk_barrier_init(serial.phases[i], (uint32_t)parties);
+    }
+    for (int i = 0; i < parties; i++) {
+        all[i] = &serial;
+    }
+    threads_run(parties, end_every_phase, all, sizeof *all);
+    for (int i = 0; i < 2; i++) {
+        ilk_barrier_destroy(serial.phases[i]);
+        free(serial.phases[i]);
+    }
+}
+
+static void the_last_party_may_destroy_and_make_it_anew(void **state) {
+    (void)state;
+    run_serial(1);
+    run_serial(2);
+    run_serial(4);
+    run_serial(8);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(parties_meet_round_after_round_and_one_comes_last),
     cmocka_unit_test(the_number_of_rounds_may_wrap),
@@ -205,6 +259,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_barrier_wait_is_not_early_and_survives_signals),
     cmocka_unit_test(a_thread_too_many_is_of_the_next_round),
     cmocka_unit_test(a_round_has_its_parties_though_others_leave),
+    cmocka_unit_test(the_last_party_may_destroy_and_make_it_anew),
 };
 
 TEST_MAIN(tests)

@@ -491,7 +491,34 @@ static void the_one_served_may_free_it_at_once(void **state) {
     thread_join(&signaller);
 }
 
+static void a_try_to_signal_answers_where_there_is_no_room(void **state) {
+    (void)state;
+    ilk_semaphore semaphore = ILK_SEMAPHORE_INIT(ILK_SEMAPHORE_MAX - 2);
+    check(ilk_semaphore_try_signal(&semaphore, 0));
+    check(!ilk_semaphore_try_signal(&semaphore, 3));
+    check(!ilk_semaphore_try_signal(&semaphore, UINT32_MAX)); /* 32 bits would wrap */
+    check_equal(ilk_semaphore_value(&semaphore), ILK_SEMAPHORE_MAX - 2);
+    check(ilk_semaphore_try_signal(&semaphore, 2));
+    check_equal(ilk_semaphore_value(&semaphore), ILK_SEMAPHORE_MAX);
+    check(!ilk_semaphore_try_signal(&semaphore, 1));
+    ilk_semaphore_destroy(&semaphore);
+
+    ilk_semaphore_init(&semaphore, 0);
+    struct user first, second; /* what they take is not counted */
+    user_queue(&first, &semaphore, NULL);
+    user_queue(&second, &semaphore, NULL);
+    check(!ilk_semaphore_try_signal(&semaphore, ILK_SEMAPHORE_MAX + 3));
+    check_equal(ilk_semaphore_value(&semaphore), -2);
+    check(ilk_semaphore_try_signal(&semaphore, 1));
+    thread_join(&first.thread);
+    check(ilk_semaphore_try_signal(&semaphore, ILK_SEMAPHORE_MAX + 1));
+    thread_join(&second.thread);
+    check_equal(ilk_semaphore_value(&semaphore), ILK_SEMAPHORE_MAX);
+    ilk_semaphore_destroy(&semaphore);
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_try_to_signal_answers_where_there_is_no_room),
     cmocka_unit_test(all_initialisers_give_the_permits_asked_for),
     cmocka_unit_test(the_counter_of_three_users_of_one_permit),
     cmocka_unit_test(permits_are_handed_over_in_order_of_arrival),

@@ -65,6 +65,18 @@ static void barrier_for_nobody(void *context) {
     ilk_barrier_init(&barrier, 0);
 }
 
+static void wait_at_barrier(void *context) {
+    (void)ilk_barrier_wait(context);
+}
+
+static void barrier_destroy_waited_for(void *context) {
+    (void)context;
+    static ilk_barrier barrier;
+    ilk_barrier_init(&barrier, 2);
+    misuse_beside(wait_at_barrier, &barrier);
+    ilk_barrier_destroy(&barrier);
+}
+
 /* ---- Mutex ---- */
 
 static void mutex_lock_twice(void *context) {
@@ -185,6 +197,7 @@ static void barrier_misuse_is_reported(void **state) {
     (void)state;
     static const struct misuse table[] = {
         {barrier_for_nobody, "ilk_barrier_init", "0 parties"},
+        {barrier_destroy_waited_for, "ilk_barrier_destroy", "while 1 parties wait"},
     };
     EXPECT_ALL(table);
 }

@@ -205,7 +205,99 @@ EX_SCENARIO(barrier_late_rounds){
     .timeouts = 2,
 };
 
+/* ---- Destroyed by a party that has returned (guarantee F): a later touch is a touch of freed memory ---- */
+static ilk_barrier *owned;
+
+static void setup_owned(uint32_t parties) {
+    owned = ex_allocate(sizeof *owned, _Alignof(ilk_barrier));
+    ilk_barrier_init(owned, parties);
+    begin_work();
+}
+static void setup_owned_by_two(void) {
+    setup_owned(2);
+}
+static void setup_owned_by_three(void) {
+    setup_owned(3);
+}
+static void free_owned(void) {
+    ilk_barrier_destroy(owned);
+    ilk_plain_write(owned, sizeof *owned); /* beside no party's last touch */
+    ex_free(owned);
+}
+static void last_frees(void) {
+    do_work(ex_thread_index() - 1);
+    if (ilk_barrier_wait(owned)) {
+        free_owned();
+    }
+}
+static void others_free(void) {
+    do_work(ex_thread_index() - 1);
+    if (!ilk_barrier_wait(owned)) {
+        free_owned();
+    }
+}
+static void last_frees_though_late(void) {
+    do_work(ex_thread_index() - 1);
+    bool last;
+    ilk_status status = ilk_barrier_wait_until(owned, SOON, &last);
+    if (status == ILK_TIMEDOUT) {
+        status = ilk_barrier_wait_until(owned, ILK_FOREVER, &last);
+    }
+    ex_assert(status == ILK_OK);
+    if (last) {
+        free_owned();
+    }
+}
+EX_SCENARIO(barrier_last_frees){
+    .name = "barrier-last-destroys",
+    .claim = "the last party may destroy and free the barrier",
+    .setup = setup_owned_by_three,
+    .threads = {last_frees, last_frees, last_frees},
+    .spurious_wakeups = 1,
+};
+EX_SCENARIO(barrier_other_frees){
+    .name = "barrier-other-destroys",
+    .claim = "the party that was let go on may destroy and free the barrier beside the last party",
+    .setup = setup_owned_by_two,
+    .threads = {others_free, others_free},
+    .spurious_wakeups = 1,
+};
+EX_SCENARIO(barrier_late_last_frees){
+    .name = "barrier-last-destroys-wait_until",
+    .claim = "the last party may destroy the barrier though a party has timed out before, or finds out late",
+    .setup = setup_owned_by_two,
+    .threads = {last_frees, last_frees_though_late},
+    .timeouts = 1,
+};
+
+/* The others do not arrive before the first has given up, and know nothing else of it. */
+static ILK_ATOMIC(uint32_t) gave_up;
+
+static void setup_given_up(void) {
+    setup_owned(2);
+    ilk_atomic_store(&gave_up, 0, memory_order_relaxed);
+}
+static void give_up(void) {
+    ex_assert(ilk_barrier_wait_until(owned, SOON, NULL) == ILK_TIMEDOUT);
+    ilk_atomic_store(&gave_up, 1, memory_order_relaxed);
+}
+static void last_frees_what_was_given_up(void) {
+    while (ilk_atomic_load(&gave_up, memory_order_relaxed) == 0) {
+        ilk_cpu_relax();
+    }
+    last_frees();
+}
+EX_SCENARIO(barrier_given_up_frees){
+    .name = "barrier-last-destroys-given_up",
+    .claim =
+        "the last party may free the barrier though a thread that is no party of the round had timed out",
+    .setup = setup_given_up,
+    .threads = {give_up, last_frees_what_was_given_up, last_frees_what_was_given_up},
+    .timeouts = 1,
+};
+
 EX_MUST_REACH(states){
     {"barrier-*", {EX_SLEEPER_WOKEN}},
+    {"barrier-*-destroys*", {EX_BARRIER_DESTROYER_WAITS}},
     {"barrier-*wait_until", {EX_SLEEPER_WOKEN, EX_BARRIER_WITHDRAWS, EX_BARRIER_LATE_AND_DONE}},
 };

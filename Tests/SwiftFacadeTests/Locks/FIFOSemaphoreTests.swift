@@ -295,6 +295,21 @@ import Testing
         empty.signal(0)
         #expect(empty.value == 0 && !empty.tryWait())
     }
+
+    @Test func aTryToSignalAnswersWhereThereIsNoRoom() {
+        let most = 268_435_455
+        let semaphore = FIFOSemaphore(permits: most - 1)
+        #expect(!semaphore.trySignal(2) && !semaphore.trySignal(.max))
+        #expect(semaphore.value == most - 1)
+        #expect(semaphore.trySignal() && semaphore.trySignal(0) && !semaphore.trySignal())
+        let waitedFor = FIFOSemaphore(permits: 0)
+        let waiter = TestThread { waitedFor.wait() }
+        #expect(eventually { waitedFor.value == -1 })
+        #expect(!waitedFor.trySignal(most + 2) && waitedFor.value == -1)
+        #expect(waitedFor.trySignal(most + 1))
+        waiter.join()
+        #expect(waitedFor.value == most)
+    }
 }
 
 private final class Occupancy: Sendable {

@@ -88,6 +88,10 @@ class counting_semaphore {
     void release(std::ptrdiff_t permits = 1) noexcept {
         ilk_semaphore_signal(&semaphore_, detail::as_count(permits, UINT32_MAX));
     }
+    // False, and none released: there would be more than max().
+    [[nodiscard]] bool try_release(std::ptrdiff_t permits = 1) noexcept {
+        return ilk_semaphore_try_signal(&semaphore_, detail::as_count(permits, UINT32_MAX));
+    }
 
     [[nodiscard]] native_handle_type native_handle() noexcept {
         return &semaphore_;
@@ -147,13 +151,17 @@ class latch {
     mutable ilk_latch latch_; // waiting leaves a mark, as in std::latch
 };
 
-// Misuse, reported: no parties, or a number out of range. Undefined: its destruction before every wait has returned.
+// Misuse, reported: no parties, or a number out of range; its destruction while a thread waits for its round. Its
+// destructor waits until the parties of a complete round have left it.
 class barrier {
   public:
     using native_handle_type = ilk_barrier *;
 
     explicit barrier(std::ptrdiff_t parties) noexcept {
         ilk_barrier_init(&barrier_, detail::as_count(parties, 0));
+    }
+    ~barrier() {
+        ilk_barrier_destroy(&barrier_);
     }
     barrier(const barrier &) = delete;
     barrier &operator=(const barrier &) = delete;

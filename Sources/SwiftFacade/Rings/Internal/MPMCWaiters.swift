@@ -12,6 +12,10 @@
 //
 // An element goes to a task under the queue's lock, which guards the race of Waiter.swift: a task has its element or
 // has left the queue, never both. Likewise for an element that is brought.
+//
+// A task that comes later may find an element before the first in the queue is served, and goes before it. It counts
+// that (inline/passes.h). After `ILK__PASSES` such calls later tasks join the queue, until the first has been served:
+// where the queue is not empty, its hook is armed or its service under way, so that a task may join without a try.
 
 import CInterlock
 
@@ -50,7 +54,9 @@ private final class PushWaiter<Element: ~Copyable>: TaskWaiter, @unchecked Senda
 @usableFromInline
 final class MPMCWaiters<Element: ~Copyable>: RingBacking, @unchecked Sendable {
     private let port: MPMCPort
-    private let combiner = ServiceCombiner()
+    let combiner = ServiceCombiner()
+    @usableFromInline let popPasses = CObject<ilk__passes> { _ in }
+    @usableFromInline let pushPasses = CObject<ilk__passes> { _ in }
 
     init(_ port: MPMCPort, storage: any AnyObject & Sendable, resumingOnOwnThread: Bool) {
         self.port = port
@@ -70,7 +76,9 @@ final class MPMCWaiters<Element: ~Copyable>: RingBacking, @unchecked Sendable {
             waiter,
             until: deadline,
             in: { body in self.section(body) },
-            admit: { self.serve(waiter) }
+            admitWith: { others in
+                self.admit(behind: others, self.popPasses.pointer) { self.serve(waiter) }
+            }
         ) {
         case .timedOut: return .nothing(.timedOut)
         case .cancelled: return .nothing(.cancelled)
@@ -92,7 +100,9 @@ final class MPMCWaiters<Element: ~Copyable>: RingBacking, @unchecked Sendable {
             waiter,
             until: deadline,
             in: { body in self.section(body) },
-            admit: { self.serve(waiter) }
+            admitWith: { others in
+                self.admit(behind: others, self.pushPasses.pointer) { self.serve(waiter) }
+            }
         )
         guard waiter.holdsElement else { return .pushed }
         // Refused: the element is the waiter's again.
@@ -102,6 +112,18 @@ final class MPMCWaiters<Element: ~Copyable>: RingBacking, @unchecked Sendable {
         case .timedOut: return .timedOut(left)
         case .cancelled: return .cancelled(left)
         }
+    }
+
+    /// Under the queue's lock: tries for a task, unless others are suspended. `nil`: it joins them.
+    private func admit(
+        behind others: WaiterList,
+        _ passes: UnsafeMutablePointer<ilk__passes>,
+        _ serve: () -> Bool
+    ) -> WaiterList? {
+        guard others.count == 0 else { return nil }
+        let isServed = serve()
+        ilk__passes_begin(passes, !isServed)
+        return isServed ? WaiterList() : nil
     }
 
     // MARK: Serving
@@ -119,19 +141,31 @@ final class MPMCWaiters<Element: ~Copyable>: RingBacking, @unchecked Sendable {
         }
     }
 
-    private func servePosted() {
+    func servePosted() {
         while let events = combiner.takeOrEnd() {
             if events & ILK_READABLE.rawValue != 0 {
-                consumers.withWaiters { waiters in
-                    waiters.takeFirst { self.serve(unsafeDowncast($0, to: PopWaiter<Element>.self)) }
-                }.resumeAll()
+                serve(consumers, popPasses.pointer) {
+                    self.serve(unsafeDowncast($0, to: PopWaiter<Element>.self))
+                }
             }
             if events & ILK_WRITABLE.rawValue != 0 {
-                producers.withWaiters { waiters in
-                    waiters.takeFirst { self.serve(unsafeDowncast($0, to: PushWaiter<Element>.self)) }
-                }.resumeAll()
+                serve(producers, pushPasses.pointer) {
+                    self.serve(unsafeDowncast($0, to: PushWaiter<Element>.self))
+                }
             }
         }
+    }
+
+    private func serve(
+        _ queue: WaitQueue,
+        _ passes: UnsafeMutablePointer<ilk__passes>,
+        _ serve: (Waiter) -> Bool
+    ) {
+        queue.withWaiters { waiters in
+            let served = waiters.takeFirst(while: serve)
+            if served.count > 0 { ilk__passes_begin(passes, waiters.count > 0) }
+            return served
+        }.resumeAll()
     }
 
     /// Gives the waiter an element. False: there is none, and the hook is armed.

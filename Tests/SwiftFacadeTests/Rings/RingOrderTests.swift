@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How often later tasks may go before one that is suspended at a shared ring.
+//
+//     first                  later tasks                        the test
+//     suspends
+//                                                               is a service under way that serves nothing
+//                            call by call: not suspended
+//                            one more joins the queue, whose
+//                            section serves the first
+//     goes on
+//                                                               serves the other
+
+import Synchronization
+import Testing
+
+@testable import Interlock
+
+@Suite(.timeLimit(.minutes(5))) struct RingOrderTests {
+    private static let passes = 1_024
+
+    @Test func aSuspendedPopIsPassedSoOftenAtMost() async throws {
+        let ring = try MPMCRing<Int>(capacity: 4)
+        let done = Finished()
+        let first = Task {
+            defer { done.count.add(1, ordering: .relaxed) }
+            return try await ring.pop()
+        }
+        #expect(await eventuallySuspending { ring.waiters.consumers.withWaiters { $0.count } == 1 })
+        ring.waiters.combiner.begin()
+        for element in 0..<RingOrderTests.passes {
+            #expect(ring.tryPush(element))
+            #expect(try await ring.pop() == element)
+        }
+        #expect(ring.tryPush(-1))
+        let later = Task {
+            defer { done.count.add(1, ordering: .relaxed) }
+            return try await ring.pop()
+        }
+        #expect(await eventuallySuspending { done.count.load(ordering: .relaxed) == 1 })
+        #expect(ring.tryPush(-2))
+        ring.waiters.servePosted()
+        #expect(try await first.value == -1)
+        #expect(try await later.value == -2)
+    }
+
+    @Test func aSuspendedPushIsPassedSoOftenAtMost() async throws {
+        let ring = try MPMCRing<Int>(capacity: 1)
+        let done = Finished()
+        #expect(ring.tryPush(0))
+        let first = Task {
+            defer { done.count.add(1, ordering: .relaxed) }
+            return await ring.push(-1).isPushed
+        }
+        #expect(await eventuallySuspending { ring.waiters.producers.withWaiters { $0.count } == 1 })
+        ring.waiters.combiner.begin()
+        for element in 0..<RingOrderTests.passes {
+            #expect(ring.tryPop() == element)
+            #expect(await ring.push(element + 1).isPushed)
+        }
+        #expect(ring.tryPop() == RingOrderTests.passes)
+        let later = Task {
+            defer { done.count.add(1, ordering: .relaxed) }
+            return await ring.push(-2).isPushed
+        }
+        #expect(await eventuallySuspending { done.count.load(ordering: .relaxed) == 1 })
+        #expect(ring.tryPop() == -1)
+        ring.waiters.servePosted()
+        #expect(await first.value)
+        #expect(await later.value)
+        #expect(ring.tryPop() == -2)
+    }
+
+    @Test func afterTheFirstHasGivenUpTasksNeedNotQueue() async throws {
+        let ring = try MPMCRing<Int>(capacity: 4)
+        let first = Task { try await ring.pop() }
+        #expect(await eventuallySuspending { ring.waiters.consumers.withWaiters { $0.count } == 1 })
+        ring.waiters.combiner.begin()
+        for element in 0..<RingOrderTests.passes {
+            #expect(ring.tryPush(element))
+            #expect(try await ring.pop() == element)
+        }
+        first.cancel()
+        await #expect(throws: CancellationError.self) { try await first.value }
+        for element in 0..<2 * RingOrderTests.passes {
+            #expect(ring.tryPush(element))
+            #expect(try await ring.pop(timeout: .zero).element() == element)
+        }
+        ring.waiters.servePosted()
+    }
+}
+
+private final class Finished: Sendable {
+    let count = Atomic<Int>(0)
+}
