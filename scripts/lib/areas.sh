@@ -8,7 +8,7 @@
 AREAS=(
     "Sources/CCore/ring include/interlock/spsc.h include/interlock/mpmc.h include/interlock/inline/spsc.h
         include/interlock/inline/mpmc.h include/interlock/inline/ring.h Tests/CCoreTests/rings;
-        spsc mpmc ring_ contract_rings fuzz_rings cxx_rings; spsc* mpmc* ring* order* event*; Rings Conformance Fuzz"
+        spsc mpmc ring_ contract_rings fuzz_rings cxx_rings; spsc* mpmc* ring* event*; Rings Conformance Fuzz"
     "Sources/CCore/rwlock include/interlock/rwlock.h include/interlock/inline/rwlock.h include/interlock/inline/slots.h
         Tests/CCoreTests/rwlock;
         rwlock contract_locks fuzz_locks cxx_locks last_touch priority late_ fork; rwlock* fork*;
