@@ -8,6 +8,7 @@
 STEPS_LOGS=  # set by steps_begin
 STEPS_CHILD= # the command that runs now, for an interrupt to end it
 STEPS_LANES=()
+STEPS_BEGIN=0
 
 # steps_begin FOLDER: logs go there.
 steps_begin() {
@@ -15,6 +16,8 @@ steps_begin() {
     rm -rf "$STEPS_LOGS"
     mkdir -p "$STEPS_LOGS"
     : >"$STEPS_LOGS/.counts"
+    : >"$STEPS_LOGS/.times"
+    STEPS_BEGIN=$SECONDS
     trap 'steps_stop' INT TERM
 }
 
@@ -117,6 +120,13 @@ step() {
             grep -E 'skipp|Skipp' "$log" | head -n 20 | sed 's/^/    /'
         fi
     } | record "$passed" "$failed" "$skipped"
+    echo "$((SECONDS - begin)) $name" >>"$STEPS_LOGS/.times"
+}
+
+# steps_slowest COUNT: the whole time, and the steps that took most of it.
+steps_slowest() {
+    echo "All steps took $(((SECONDS - STEPS_BEGIN) / 60)) min $(((SECONDS - STEPS_BEGIN) % 60)) s. The slowest:"
+    sort -rn "$STEPS_LOGS/.times" | head -n "$1" | sed -E 's/^([0-9]+) (.*)/    \1 s  \2/'
 }
 
 # skip_step NAME REASON: a step that cannot be run here.

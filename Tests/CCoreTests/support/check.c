@@ -85,8 +85,11 @@ bool has_address_sanitizer(void) {
 
 int stress_rounds(int count) {
     const char *wanted = getenv("INTERLOCK_STRESS");
-    const int less = SLOWED_DOWN ? 10 : wanted != NULL && strcmp(wanted, "less") == 0 ? 4 : 1;
-    return count >= less ? count / less : count;
+    const bool is_full = wanted != NULL && strcmp(wanted, "full") == 0;
+    const bool is_less = wanted != NULL && strcmp(wanted, "less") == 0;
+    const int share = is_full ? 1 : is_less ? 4 : 10;
+    const int slowed = SLOWED_DOWN ? (is_full || is_less ? 10 : 4 * share) : share;
+    return count >= slowed ? count / slowed : count;
 }
 
 uint32_t next_random(uint32_t *state) {

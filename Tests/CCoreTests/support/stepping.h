@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A signal handler after every instruction of a call, one place a run: what a header promises to handlers holds
- * wherever they interrupt, so tests leave out no place. The processor stops after each instruction (x86-64's trap flag,
- * SIGTRAP), and goes on at full speed once the handler has run. In a call of more than 500
- * instructions the places are a hundred of the first executions of each, evenly spread: what spins repeats itself.
+ * wherever they interrupt, so tests leave out no place. In a first run the processor stops after each instruction
+ * (x86-64's trap flag, SIGTRAP) and the places are noted; each further run goes at full speed to a breakpoint at its
+ * place, or step by step where the text cannot be written. In a call of more than 500 instructions the places are a
+ * hundred of the first executions of each, evenly spread: what spins repeats itself.
  *
  * Or a look at every instruction of a call: what a fast path executes is a promise too.
  *

@@ -119,7 +119,8 @@ void expect_misuse(void (*misuse)(void *context), void *context, const char *cal
 /* Whether AddressSanitizer is at work: it has an allocator, and looks for leaks at the end. */
 bool has_address_sanitizer(void);
 
-/* `count` scaled to the build (sanitizers are ten times slower); a quarter with INTERLOCK_STRESS=less. */
+/* A tenth of `count`; all of it with INTERLOCK_STRESS=full, a quarter with =less. Under a sanitizer, which is ten times
+ * slower, a tenth with either, and a fortieth without. */
 int stress_rounds(int count);
 
 /* For stress schedules; never 0 for a seed that is not. */

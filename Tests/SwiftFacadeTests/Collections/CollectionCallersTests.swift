@@ -256,7 +256,7 @@ private final class Writer: Sendable {
 
     /// Runs `use` again and again until it and the writer have gone round often.
     func beside(_ use: () throws -> Void) throws {
-        let often = underThreadSanitizer(20, instead: 100)
+        let often = repetitions(100, underThreadSanitizer: 20)
         let start = rounds.load(ordering: .relaxed)
         var uses = 0
         while uses < often || rounds.load(ordering: .relaxed) < start + often {

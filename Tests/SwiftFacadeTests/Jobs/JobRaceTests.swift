@@ -11,7 +11,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct JobRaceTests {
     /// Rounds in which the threads meet at each.
-    static let rounds = underThreadSanitizer(1_000, instead: 10_000)
+    static let rounds = repetitions(10_000, underThreadSanitizer: 1_000)
 
     /// Runs both for each round, at the same time.
     private func race<Round: Sendable>(

@@ -462,7 +462,7 @@ import Testing
         let foreign = (0..<500).map { _ in BlockOperation {} }
         let late = VisibleMutex<[AsyncOperation<Int>]>([])
         let isOver = VisibleMutex(false)
-        let rounds = underThreadSanitizer(1_000, instead: 3_000)
+        let rounds = repetitions(3_000, underThreadSanitizer: 1_000)
         await blocking {
             onThreads(2) { thread in
                 if thread == 0 {

@@ -107,7 +107,7 @@ import Testing
     @Test func jobsSubmittedByManyThreadsAllRun() async throws {
         let runner = BoundedRunner(limit: 3, on: GCD.utility)
         let (crowd, ran) = (Crowd(), Counter())
-        let rounds = underThreadSanitizer(500, instead: 5_000)
+        let rounds = repetitions(5_000, underThreadSanitizer: 500)
         await blocking {
             onThreads(4) { _ in
                 for _ in 0..<rounds {
@@ -165,7 +165,7 @@ import Testing
 
     @Test func aCancellationInARaceWithTheBeginningDecidesOnce() async throws {
         let runner = BoundedRunner(limit: 1, on: GCD.utility)
-        for _ in 0..<underThreadSanitizer(200, instead: 2_000) {
+        for _ in 0..<repetitions(2_000, underThreadSanitizer: 200) {
             let ran = Counter()
             let job = runner.submit { ran.increment() }
             let prevented = job.cancel()

@@ -8,8 +8,8 @@ import Testing
 
 @testable import Interlock
 
-private let graphSize = underThreadSanitizer(1_000, instead: 10_000)
-private let chainLength = underThreadSanitizer(20_000, instead: 100_000)
+private let graphSize = repetitions(10_000, underThreadSanitizer: 1_000)
+private let chainLength = repetitions(100_000, underThreadSanitizer: 20_000)
 
 @Suite(.timeLimit(.minutes(5)), .serialized) struct OperationLifetimeTests {
     /// Lives as long as the operation.

@@ -51,7 +51,7 @@ import Testing
     /// A cancellation beside the end of an attempt, its pause, and the next attempt.
     @Test func whatIsCancelledBetweenTwoAttemptsIsFreed() async {
         let living = LifetimeCounter()
-        for number in 0..<underThreadSanitizer(500, instead: 5_000) {
+        for number in 0..<repetitions(5_000, underThreadSanitizer: 500) {
             let captured = Counted(number, living)
             let policy = RetryPolicy(attempts: 5, backoff: .constant(.milliseconds(1)))
             let operation = AsyncOperation<Int>(retry: policy) { (completion: Completion<Int>) in

@@ -281,7 +281,7 @@ import Testing
     @Test func aGenerationBehindABarrierBeginsHeld() async {
         let unheld = await blocking {
             let unheld = Atomic<Int>(0)
-            for _ in 0..<underThreadSanitizer(200, instead: 2_000) {
+            for _ in 0..<repetitions(2_000, underThreadSanitizer: 200) {
                 let (queue, end) = (InterlockQueue(name: "barrier"), Latch(count: 1))
                 onThreads(2) { thread in
                     if thread == 0 {

@@ -14,7 +14,7 @@ import Testing
 @testable import Interlock
 
 enum Race {
-    static let rounds = underThreadSanitizer(1_000, instead: 10_000)
+    static let rounds = repetitions(10_000, underThreadSanitizer: 1_000)
     private static let batch = 100
 
     /// Plays the rounds; gives what `judge` complains of, and stops at the first batch with a complaint. Blocks.
