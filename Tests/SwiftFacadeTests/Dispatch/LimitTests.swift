@@ -63,6 +63,24 @@ import Testing
         #expect(try await runner.withPermit(until: past) { 1 } == 1)
     }
 
+    @Test func aCancelledTaskIsToldSoThoughTheLimitHasPassed() async throws {
+        let past = past
+        let pool = try WorkerPool(name: "free", threads: 1)
+        let (queue, runner) = (GCD.serialQueue(label: "free"), BoundedRunner(limit: 1))
+        let runs: [@Sendable () async throws -> Int?] = [
+            { try await GCD.run(on: queue, until: past) { 1 } },
+            { try await pool.run(until: past) { 1 } },
+            { try await runner.run(until: past) { 1 } },
+        ]
+        for run in runs {
+            let task = Task {
+                withUnsafeCurrentTask { $0?.cancel() }
+                return try await run()
+            }
+            await #expect(throws: CancellationError.self) { try await task.value }
+        }
+    }
+
     @Test func aMapThatIsDoneInTimeGivesItsResults() async throws {
         let far = far
         #expect(await blocking { (0..<9).concurrentMap(until: far) { $0 } } == Array(0..<9))

@@ -232,20 +232,23 @@ struct HeldOperation {
             )
         )
     }
-    /// Foundation's queue first, then one of this module.
-    @Test func addingToAQueueOfTheOtherKindIsReported() async {
+
+    @Test(arguments: [false, true]) func addingToAQueueOfTheOtherKindIsReported(isOwnFirst: Bool) async {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            let (queue, other) = (OperationQueue(), InterlockQueue(name: "other", isSuspended: true))
-            queue.name = "first"
-            queue.isSuspended = true
+            [isOwnFirst] in
+            let (foundation, own) = (OperationQueue(), InterlockQueue(name: "own", isSuspended: true))
+            foundation.name = "foundation"
+            foundation.isSuspended = true
             let operation = AsyncOperation<Int>(name: "page") { 1 }
-            queue.enqueue(operation)
-            other.add(operation)
+            if isOwnFirst { own.add(operation) }
+            foundation.enqueue(operation)
+            own.add(operation)
         }
-        #expect(
-            sentence(result).contains(
-                "InterlockQueue.add(\"page\"): it is in queue \"first\" already; an operation is added once"
-            )
-        )
+        let seen =
+            isOwnFirst
+            ? "OperationQueue.enqueue(\"page\"): it is in the queue own already, and cannot be added to "
+                + "\"foundation\""
+            : "InterlockQueue.add(\"page\"): it is in queue \"foundation\" already"
+        #expect(sentence(result).contains("\(seen); an operation is added once"))
     }
 }

@@ -102,6 +102,15 @@ import Testing
         },
     ]
 
+    @Test func aWaitThatTimesOutGivesItsPlaceBack() async throws {
+        let pool = try WorkerPool(name: "one", threads: 1)
+        let semaphore = FIFOSemaphore(permits: 0)
+        let (isServed, blocked) = try await pool.run {
+            (semaphore.wait(timeout: .milliseconds(1)), pool.info.blockedThreads)
+        }
+        #expect(!isServed && blocked == 0)
+    }
+
     @Test(arguments: waits) func anotherThreadTakesThePlaceOfOneThatBlocks(in wait: Wait) async throws {
         let pool = try WorkerPool(name: "one", threads: 1)
         let (block, end) = await blocking { wait.make() }

@@ -113,6 +113,16 @@ import Testing
         await #expect(throws: Broken()) { try await other.next() }
     }
 
+    @Test func afterItsEndAnIteratorGivesNothingInAnotherIsolation() async throws {
+        let ring = try MPMCRing<Int>(capacity: 2)
+        #expect(ring.tryPush(7))
+        ring.close(throwing: Broken())
+        var iterator = ring.makeAsyncIterator()
+        #expect(try await iterator.next(isolation: nil) == 7)
+        await #expect(throws: Broken()) { try await iterator.next(isolation: nil) }
+        #expect(try await iterator.next(isolation: nil) == nil)
+    }
+
     @Test func afterItsEndTheIteratorOfASplitRingGivesNothing() async throws {
         let ring = try SPSCRing<Int>(capacity: 2)
         try await ring.split { (producer, consumer) async throws(any Error) -> Void in
@@ -126,6 +136,21 @@ import Testing
             }
             #expect(try await iterator.next() == nil)
         }
+    }
+
+    @Test func aCancelledIteratorOfASplitRingGivesNothingMore() async throws {
+        let task = Task {
+            let ring = try SPSCRing<Int>(capacity: 2)
+            return try await ring.split { (producer, consumer) async throws(any Error) -> [Int?] in
+                withUnsafeCurrentTask { $0?.cancel() }
+                let iterator = consumer.elements().makeAsyncIterator()
+                let first = try await iterator.next()
+                let isPushed = producer.tryPush(7)
+                #expect(isPushed)
+                return [first, try await iterator.next()]
+            }
+        }
+        #expect(try await task.value == [nil, nil])
     }
 
     @Test func aRaceOfClosingAndPushingLosesNothing() async throws {

@@ -65,6 +65,18 @@ import Testing
         #expect(try await after.value == 7)
     }
 
+    /// The queue around the group runs on a serial one of libdispatch.
+    @Test func childrenOfAnOwnQueueDoNotRunOnTheDispatchQueueAroundTheGroup() async throws {
+        let (queue, underlying) = (OperationQueue(), GCD.serialQueue(label: "underlying"))
+        let key = DispatchSpecificKey<Bool>()
+        underlying.setSpecific(key: key, value: true)
+        queue.underlyingQueue = underlying
+        let group = GroupOperation<Bool>()
+        try group.add(AsyncOperation { DispatchQueue.getSpecific(key: key) ?? false })
+        queue.addOperation(group)
+        #expect(try await group.value == [false])
+    }
+
     @Test(arguments: QueueKind.all) func aQueueFullOfGroupsEnds(kind: QueueKind) async throws {
         let queue = kind.make(2)
         let groups = try (0..<6).map { number in

@@ -171,12 +171,22 @@ import Testing
         #expect(alive.value == 1_000)
     }
 
-    @Test func aPartBelowZeroIsReported() async {
+    @Test func theGreatestPartIsTaken() async throws {
+        let group = GroupOperation<Int>(name: "group")
+        for number in 0..<3 { try group.add(AsyncOperation { number }, weight: 1 << 32) }
+        group.start()
+        #expect(try await group.value == [0, 1, 2])
+    }
+
+    @Test(arguments: [-1, 1 << 32 + 1] as [Int64]) func aPartOutOfItsRangeIsReported(weight: Int64) async {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            try GroupOperation<Int>(name: "group").add(AsyncOperation { 1 }, weight: -1)
+            [weight] in
+            try GroupOperation<Int>(name: "group").add(AsyncOperation { 1 }, weight: weight)
         }
         #expect(
-            sentence(result).contains("GroupOperation.add(\"group\"): weight: -1: a part is 0 to 4294967296")
+            sentence(result).contains(
+                "GroupOperation.add(\"group\"): weight: \(weight): a part is 0 to 4294967296"
+            )
         )
     }
 

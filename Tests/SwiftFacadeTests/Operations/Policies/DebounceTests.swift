@@ -197,14 +197,32 @@ import Testing
         #expect(trace.events == [3, 2])
     }
 
-    @Test(arguments: ["twice", "queued", "finished"]) func anOldOperationIsReported(how: String)
+    @Test func aThrottlerReportsAnOldOperation() async {
+        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+            let throttler = OperationThrottler(for: .seconds(600), on: OperationQueue())
+            let operation = AsyncOperation<Int>(name: "page") { 1 }
+            throttler.submit(operation)
+            throttler.submit(operation)
+        }
+        #expect(
+            sentence(result).contains(
+                "OperationThrottler.submit(\"page\"): it was submitted already; an operation is "
+                    + "submitted once"
+            )
+        )
+    }
+
+    @Test(arguments: ["twice", "queued", "executing", "finished"]) func anOldOperationIsReported(how: String)
         async
     {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
             [how] in
             let queue = InterlockQueue(name: "queue", isSuspended: true)
             let debouncer = OperationDebouncer(for: .seconds(600), on: queue)
-            let operation = AsyncOperation<Int>(name: "page") { 1 }
+            let kept = VisibleMutex<Completion<Int>?>(nil)
+            let operation = AsyncOperation<Int>(name: "page") { (completion: Completion<Int>) in
+                if how == "executing" { kept.withLock { $0 = completion } } else { completion.succeed(1) }
+            }
             switch how {
             case "twice": debouncer.submit(operation)
             case "queued": queue.add(operation)
@@ -216,6 +234,7 @@ import Testing
             switch how {
             case "twice": "it was submitted already; an operation is submitted once"
             case "queued": "it is in a queue already; an operation is added once"
+            case "executing": "it is executing already; an operation runs once"
             default: "it has finished already; an operation runs once"
             }
         #expect(sentence(result).contains("OperationDebouncer.submit(\"page\"): \(seen)"))

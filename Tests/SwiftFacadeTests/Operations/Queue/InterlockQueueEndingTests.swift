@@ -134,6 +134,27 @@ import Testing
         #expect(await blocking { queue.wait(timeout: .seconds(600)) })
     }
 
+    @Test func theBlockingShutDownLetsNothingIn() async throws {
+        let queue = queue
+        #expect(await blocking { queue.shutDown(within: .zero) } == [])
+        let refused = queue.job { 1 }
+        await #expect(throws: OperationQueueClosed(queue: "queue")) { try await refused.value }
+    }
+
+    @Test func aWaitWithALimitGoesOnUntilTheQueueIsEmpty() async throws {
+        queue.suspend()
+        queue.job {}
+        let waiting = Task { [queue] in try await queue.wait(timeout: .seconds(600)) }
+        let stripes = queue.core.stripes
+        await eventually("it waits") {
+            stripes.withAll {
+                (0..<QueueStripes.count).contains { stripes[$0].value.pointee.isAwaited }
+            }
+        }
+        queue.resume()
+        #expect(try await waiting.value)
+    }
+
     // Those above refer to it, unretained.
     @Test func aJobThatAClosedQueueRefusesLastsUntilWhatItWaitedForHasEnded() async throws {
         let other = InterlockQueue(isSuspended: true)
