@@ -74,10 +74,10 @@ ILK_BEGIN_DECLARATIONS
 /* The longest name kept, with its final zero. */
 #define ILK_NAME_SIZE 64
 
-/* Names `object` (a lock, ring, semaphore …), in place of an earlier name; cuts a longer one. NULL or ""
- * takes the name away, as the object's destroy call does; an object that has none is unnamed before its
- * memory goes. Any thread; may allocate and block briefly (beside a search for orders or a report some milliseconds); not
- * in signal handlers. O(1) on average. ILK_NOMEM: the earlier name stands. */
+/* Names `object` (a lock, ring, semaphore …), in place of an earlier name; cuts a longer one, between UTF-8
+ * characters. NULL or "" takes the name away, as the object's destroy call does; an object that has none is
+ * unnamed before its memory goes. Any thread; may allocate and block briefly (beside a search for orders or a
+ * report some milliseconds); not in signal handlers. O(1) on average. ILK_NOMEM: the earlier name stands. */
 ilk_status ilk_set_name(const void *object, const char *name);
 
 /* Copies the name of `object` into `name`, of `size` bytes, cut as by strlcpy: true if it has one, else an

@@ -11,6 +11,7 @@
 #include <interlock/diagnostics.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct entry {
     struct ilk__index_link link; /* first: a link is its entry */
@@ -29,11 +30,27 @@ static struct entry *find_entry(const void *object) {
     return (struct entry *)ilk__index_find(&names, ilk__index_hash_of(object), is_of, object);
 }
 
+/* As strlcpy, but for whole UTF-8 characters: their bytes but the first are 10xxxxxx, three at most. */
+static void copy_name(char kept[ILK_NAME_SIZE], const char *name) {
+    size_t end = strnlen(name, ILK_NAME_SIZE);
+    if (end == ILK_NAME_SIZE) {
+        end--;
+        for (size_t back = 0; back <= 3; back++) {
+            if (((unsigned char)name[end - back] & 0xC0) != 0x80) {
+                end -= back;
+                break;
+            }
+        }
+    }
+    memcpy(kept, name, end);
+    kept[end] = '\0';
+}
+
 /* False if `object` has no name. */
 static bool rename_entry(const void *object, const char *name) {
     struct entry *entry = find_entry(object);
     if (entry != NULL) {
-        (void)strlcpy(entry->name, name, sizeof entry->name);
+        copy_name(entry->name, name);
     }
     return entry != NULL;
 }
@@ -71,7 +88,7 @@ ilk_status ilk_set_name(const void *object, const char *name) {
         return ILK_NOMEM;
     }
     entry->object = object;
-    (void)strlcpy(entry->name, name, sizeof entry->name);
+    copy_name(entry->name, name);
     ilk__tables_lock(&before);
     is_done = rename_entry(object, name); /* another thread has named it */
     const bool is_full = !is_done && ilk__index_link(&names, ilk__index_hash_of(object), &entry->link);

@@ -69,13 +69,13 @@ extension SafeArray where Element: Sendable {
         subscribe(queue, handler)
     }
 
-    /// Every change from now on, in order, as an asynchronous sequence. It ends when a consumer's task is cancelled, for
-    /// other consumers too; when the loop and the sequence are left; and, after the last change, when the array is gone.
+    /// Every change from now on, in order, as an asynchronous sequence. It ends when the loop and the sequence are left,
+    /// and, after the last change, when the array is gone. A consumer whose task is cancelled ends alone.
     ///
     /// Writers keep each change and wake the consumer, which compares and delivers. Each change goes to one consumer of
-    /// a sequence: take a sequence for each that wants all. Changes are kept until asked for: a consumer slower than
-    /// the writers needs more and more memory.
-    public var changesSequence: AsyncStream<Change> {
+    /// a sequence: take a sequence for each that wants all. Changes are kept until asked for, while the sequence is
+    /// there: a consumer slower than the writers, or none, needs more and more memory.
+    public var changesSequence: ChangesSequence<Change> {
         makeChangesSequence()
     }
 }

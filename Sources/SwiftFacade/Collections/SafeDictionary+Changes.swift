@@ -43,7 +43,7 @@ extension SafeDictionary where Key: Sendable, Value: Sendable {
     }
 
     /// Every change from now on, in order, as ``SafeArray/changesSequence``.
-    public var changesSequence: AsyncStream<Change> {
+    public var changesSequence: ChangesSequence<Change> {
         makeChangesSequence()
     }
 }

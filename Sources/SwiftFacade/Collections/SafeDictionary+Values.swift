@@ -49,11 +49,16 @@ extension SafeDictionary {
     /// The value for `key`, or the result of `fallback`, from which a change in place starts if there is no value:
     /// `dictionary[key, default: 0] += 1` is one step. O(1) on average.
     ///
-    /// - Precondition: Neither a change in place nor `fallback` calls this dictionary.
+    /// - Precondition: Neither a change in place nor `fallback` calls this dictionary, and a change in place does not
+    ///   suspend (`await`).
     @inlinable
     public subscript(key: Key, default fallback: @autoclosure () -> Value) -> Value {
         get {
             value(forKey: key, default: fallback())
+        }
+        set {
+            // As above; `fallback` is not evaluated.
+            _ = updateValue(newValue, forKey: key)
         }
         _modify {
             let before = beginChange(forKey: key)

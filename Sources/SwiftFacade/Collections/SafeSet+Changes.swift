@@ -26,7 +26,7 @@ extension SafeSet where Element: Sendable {
     }
 
     /// Every change from now on, in order, as ``SafeArray/changesSequence``.
-    public var changesSequence: AsyncStream<Change> {
+    public var changesSequence: ChangesSequence<Change> {
         makeChangesSequence()
     }
 }

@@ -90,11 +90,13 @@ extension UnsafeMutablePointer<ThreadAccess> {
         while let current = access {
             if current.pointee.lock == lock {
                 let inside = String(cString: current.pointee.call)
-                misuse(
-                    "\(type).\(String(cString: call))",
-                    lock,
-                    "called from inside \(inside) of the same object: the thread would wait for itself for ever"
-                )
+                // The thread may have changed its task.
+                let orSuspended =
+                    inside == "subscript"
+                    ? ", or a task suspended in a change in place (`await f(&x[i])`)" : ""
+                let sentence =
+                    "called from inside \(inside) of the same object: the thread would wait for itself"
+                misuse("\(type).\(String(cString: call))", lock, "\(sentence) for ever\(orSuspended)")
             }
             access = current.pointee.outer
         }

@@ -77,14 +77,15 @@ extension ReadWriteLock where Value: ~Copyable {
         assert(entered("withUpgradableLock"))
         defer {
             assert(left())
-            view.giveUp()
+            view.giveUp(storage.lock)
         }
         return try body(&view)
     }
 
     /// The value for reading, and the right to change it.
     ///
-    /// It cannot outlive its closure, and belongs to the thread that runs the closure.
+    /// It cannot outlive its closure, and belongs to the thread that runs the closure. Exchanging it for the view of
+    /// another lock is reported when the inner closure ends, and ends the process.
     @frozen
     public struct UpgradableView: ~Copyable {
         @usableFromInline let lock: UnsafeMutablePointer<ilk__owned_rwlock>
@@ -159,8 +160,17 @@ extension ReadWriteLock where Value: ~Copyable {
             UnsafeMutableRawPointer(lock).assumingMemoryBound(to: ilk_rwlock.self)
         }
 
+        /// Gives up the lock of the closure that ends. Views can be swapped where two closures are open: the inner one
+        /// ends first, while both locks are there.
         @usableFromInline
-        mutating func giveUp() {
+        mutating func giveUp(_ own: UnsafeMutablePointer<ilk__owned_rwlock>) {
+            guard lock == own else {
+                misuse(
+                    "\(ReadWriteLock<Value>.self as Any).withUpgradableLock",
+                    own,
+                    "the closure ends with the view of another lock: a view was swapped out of its closure"
+                )
+            }
             if isUpgraded {
                 ilk__owned_write_unlock(lock)
             } else {

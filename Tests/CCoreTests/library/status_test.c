@@ -85,6 +85,36 @@ static void a_long_name_is_cut(void **state) {
     assert_int_equal(ilk_set_name(&object, NULL), ILK_OK);
 }
 
+/* For each place of the cut in characters of two, three and four bytes, and for bytes that are no UTF-8. */
+static void a_name_is_cut_between_characters(void **state) {
+    (void)state;
+    const int object = 0;
+    static const char *const characters[] = {"\xC3\xA4", "\xE2\x82\xAC", "\xF0\x9F\x94\x92"};
+    for (size_t kind = 0; kind < sizeof characters / sizeof *characters; kind++) {
+        const size_t size = strlen(characters[kind]);
+        for (size_t before = 0; before < size; before++) {
+            char longest[200] = "nnnn";
+            size_t end = before;
+            for (; end + size < sizeof longest; end += size) {
+                memcpy(longest + end, characters[kind], size + 1);
+            }
+            assert_int_equal(ilk_set_name(&object, longest), ILK_OK);
+            char name[ILK_NAME_SIZE];
+            assert_true(ilk_get_name(&object, name, sizeof name));
+            assert_int_equal(strlen(name), before + (ILK_NAME_SIZE - 1 - before) / size * size);
+            assert_memory_equal(name, longest, strlen(name));
+        }
+    }
+    char bytes[200];
+    memset(bytes, 0x80, sizeof bytes - 1);
+    bytes[sizeof bytes - 1] = '\0';
+    assert_int_equal(ilk_set_name(&object, bytes), ILK_OK);
+    char name[ILK_NAME_SIZE];
+    assert_true(ilk_get_name(&object, name, sizeof name));
+    assert_int_equal(strlen(name), ILK_NAME_SIZE - 1);
+    assert_int_equal(ilk_set_name(&object, NULL), ILK_OK);
+}
+
 static void destroy_takes_the_name_away(void **state) {
     (void)state;
     ilk_rwlock lock = ILK_RWLOCK_INIT;
@@ -149,6 +179,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(deadline_saturates_instead_of_wrapping),
     cmocka_unit_test(a_name_is_kept_replaced_and_taken_away),
     cmocka_unit_test(a_long_name_is_cut),
+    cmocka_unit_test(a_name_is_cut_between_characters),
     cmocka_unit_test(destroy_takes_the_name_away),
     cmocka_unit_test(threads_name_their_objects_beside_each_other),
 };

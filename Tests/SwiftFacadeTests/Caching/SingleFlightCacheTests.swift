@@ -243,4 +243,34 @@ struct Refusal: Error, Equatable {
         cache.removeAll()
         #expect(cache.count == 0)
     }
+
+    /// overtaken   asks: 1                          is cancelled
+    ///                       the key is removed
+    /// second                               asks: 2
+    /// third                                                       asks: joins 2
+    @Test(.timeLimit(.minutes(5))) func theLastWaiterOfAnOvertakenComputationLeavesTheNextAlone() async throws
+    {
+        let cache = SingleFlightCache<Int, Int>()
+        let open = Latch(count: 1)
+        let ask: @Sendable (Int) -> Task<Int, any Error> = { answer in
+            Task {
+                try await cache.value(forKey: 1) {
+                    try await open.wait()
+                    return answer
+                }
+            }
+        }
+        let overtaken = ask(1)
+        #expect(await eventuallySuspending { cache.waiters(forKey: 1) == 1 })
+        cache.removeValue(forKey: 1)
+        let second = ask(2)
+        #expect(await eventuallySuspending { cache.waiters(forKey: 1) == 1 })
+        overtaken.cancel()
+        await #expect(throws: CancellationError.self) { try await overtaken.value }
+        #expect(cache.waiters(forKey: 1) == 1, "the second computation is there to be joined")
+        let third = ask(3)
+        #expect(await eventuallySuspending { cache.waiters(forKey: 1) == 2 })
+        open.countDown()
+        #expect(try await (second.value, third.value) == (2, 2))
+    }
 }

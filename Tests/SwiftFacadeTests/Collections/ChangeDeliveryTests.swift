@@ -74,8 +74,8 @@ import Testing
 
     /// What it changed stays changed, so observers have to hear of it.
     @Test func whatAClosureThatThrowsHasChangedIsAnnounced() async {
-        let ofArray: AsyncStream<SafeArray<Int>.Change>
-        let ofDictionary: AsyncStream<SafeDictionary<Int, Int>.Change>
+        let ofArray: ChangesSequence<SafeArray<Int>.Change>
+        let ofDictionary: ChangesSequence<SafeDictionary<Int, Int>.Change>
         do {
             let array: SafeArray = [1, 2]
             let dictionary: SafeDictionary = [1: 1]

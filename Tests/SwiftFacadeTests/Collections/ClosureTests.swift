@@ -281,6 +281,29 @@ private struct ForeignRange: RangeExpression {
         )
     }
 
+    private static func change(_ element: inout Int, _ begun: Handshake) async {
+        begun.give()
+        while element == 1 { await Task.yield() }
+    }
+
+    /// task    changes an element in place, suspends
+    /// other                                          on the same thread: calls the array
+    @Test func aChangeInPlaceThatSuspendsIsNamed() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            alarm(60)
+            let pool = try WorkerPool(threads: 1, maximumThreads: 1)
+            let array = SafeArray([1])
+            let begun = Handshake()
+            let task = Task(executorPreference: pool) { await ClosureTests.change(&array[0], begun) }
+            await begun.taken()
+            try await pool.run { array.append(2) }
+            await task.value
+        }
+        let report = result?.report ?? ""
+        #expect(report.contains("called from inside subscript of the same object"), "\(report)")
+        #expect(report.contains("or a task suspended in a change in place"), "\(report)")
+    }
+
     @Test func everyMemberWithForeignCodeIsInATable() {
         for (type, calls, tabled) in [
             ("SafeArray", OverloadTests.ofArrays, Self.ofArrays.map(\.name)),

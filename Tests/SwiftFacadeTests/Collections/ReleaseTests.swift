@@ -128,6 +128,9 @@ private struct Tail: RangeExpression {
         .init("replaceAll(with:)") { dictionary, make in dictionary.replaceAll(with: [make(9): make(9)]) },
         .init("subscript(_:)") { dictionary, make in dictionary[make(1)] = nil },
         .init("subscript(_:)") { dictionary, make in dictionary[make(1)] = make(9) },
+        .init("subscript(_:default:)") { dictionary, make in
+            dictionary[make(1), default: make(8)] = make(9)
+        },
         .init("updateValue(_:forKey:)") { dictionary, make in
             dictionary.updateValue(make(9), forKey: make(1))
         },
@@ -161,7 +164,7 @@ private struct Tail: RangeExpression {
     /// Elements die in a closure of the caller's.
     static let byClosure = [
         "update(at:_:)", "updateFirst(where:_:)", "withWriteLock(_:)", "mutateValue(forKey:default:_:)",
-        "update(forKey:_:)", "subscript(_:default:)",
+        "update(forKey:_:)",
     ]
     /// Reads, or work on a snapshot.
     static let readers = [

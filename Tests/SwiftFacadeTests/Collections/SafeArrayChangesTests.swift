@@ -264,14 +264,42 @@ private final class PhotoManager: Sendable {
         for listener in listeners { await listener.value }
     }
 
-    @Test func aCancelledConsumerEndsTheSequenceForTheOthers() async {
-        let array = SafeArray<Int>()
-        let changes = array.changesSequence
-        let others = (0..<2).map { _ in Task { for await _ in changes {} } }
-        let cancelled = Task { for await _ in changes {} }
+    /// cancelled   waits or not yet: ends
+    /// other                               hears all; ends with the array
+    @Test(.timeLimit(.minutes(5))) func aCancelledConsumerLeavesTheSequenceToTheOthers() async {
+        var array: SafeArray<Int>? = []
+        let changes = array!.changesSequence
+        let other = Task { await changes.reduce(0) { heard, _ in heard + 1 } }
+        let cancelled = Task { await changes.reduce(0) { heard, _ in heard + 1 } }
         cancelled.cancel()
-        await cancelled.value
-        for other in others { await other.value }
+        #expect(await cancelled.value == 0)
+        for step in 0..<3 { array!.append(step) }
+        array = nil
+        #expect(await other.value == 3)
+    }
+
+    /// What a cancelled task does not take is there for the next consumer; its own iterator stays ended.
+    @Test func aCancelledConsumerTakesNothing() async {
+        final class Consumer: @unchecked Sendable {
+            var iterator: ChangesSequence<SafeArray<Int>.Change>.AsyncIterator
+            init(_ changes: ChangesSequence<SafeArray<Int>.Change>) {
+                iterator = changes.makeAsyncIterator()
+            }
+            func next() async -> SafeArray<Int>.Change? { await iterator.next() }
+        }
+        var array: SafeArray<Int>? = []
+        let changes = array!.changesSequence
+        let consumer = Consumer(changes)
+        array!.append(1)
+        array = nil
+        let cancelled = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return await consumer.next()
+        }
+        #expect(await cancelled.value == nil)
+        #expect(await consumer.next() == nil, "an iterator that has ended stays ended")
+        var other = changes.makeAsyncIterator()
+        #expect(await other.next() == .insertion(at: 0, elements: [1]))
     }
 
     @Test(.timeLimit(.minutes(5))) func aSequenceEndsWhenItsArrayIsGone() async {
@@ -294,7 +322,7 @@ private final class PhotoManager: Sendable {
             let heard = SafeArray<Int>()
             let cancelled = array.changes(deliverOn: .global()) { _ in heard.append(1) }
             var dropped: ChangeSubscription? = array.changes(deliverOn: .global()) { _ in heard.append(1) }
-            var sequence: AsyncStream? = array.changesSequence
+            var sequence: ChangesSequence? = array.changesSequence
             let changes = array.changesSequence
             let listener = Task { for await _ in changes { heard.append(1) } }
             let kept = SafeArray<Int>()
@@ -357,7 +385,7 @@ private final class PhotoManager: Sendable {
             queue.activate()
 
             let asked = SafeArray<Caller?>()
-            var sequence: AsyncStream? = asked.changesSequence
+            var sequence: ChangesSequence? = asked.changesSequence
             asked.append(Caller(asked))
             _ = asked.popLast()
             if asked.count != 0 { exit(3) }

@@ -6,7 +6,7 @@ import Foundation
 import Interlock
 import Testing
 
-@Suite struct RecursionTests {
+@Suite(.timeLimit(.minutes(5))) struct RecursionTests {
     // Each would wait for itself for ever.
     @Test func takingAgainWhatTheThreadHoldsForWritingIsReported() async {
         let writeInWrite = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
@@ -43,5 +43,22 @@ import Testing
             #expect(report.contains("interlock: ReadWriteLock"), "\(report)")
             #expect(report.contains("called from inside"), "\(report)")
         }
+    }
+
+    /// thread   reads by closure                 reads an element: would wait
+    /// writer                      waits
+    @Test func readingAnArrayAgainBehindAWriterIsReported() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            alarm(60)
+            let array = SafeArray([1, 2, 3])
+            array.withReadLock { _ in
+                Thread { array.append(4) }.start()
+                // The first reads need not wait.
+                while true { _ = array.first }
+            }
+        }
+        let report = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(report.contains("interlock: SafeArray<Int>.element(at:)("), "\(report)")
+        #expect(report.contains("called from inside withReadLock of the same object"), "\(report)")
     }
 }

@@ -137,11 +137,49 @@ private func number(_ variable: String) -> UInt64? {
     ProcessInfo.processInfo.environment[variable].flatMap { UInt64($0) }
 }
 
-/// Plays sequences until the budget is used up. `play` makes a new object from the seed.
+/// Called by the closures of a step; throws at one of its calls, in some of the steps.
+// One thread.
+final class Pass {
+    private struct Stop: Error {}
+    private var left: Int
+
+    init<Verb>(_ step: FuzzStep<Verb>) {
+        // Bits that the arguments of a step leave alone.
+        left = step.second >> 20 & 3 == 0 ? step.first >> 20 & 3 : .max
+    }
+
+    func callAsFunction() throws {
+        guard left > 0 else { throw Stop() }
+        left -= 1
+    }
+}
+
+/// The verbs whose closures have thrown in an observed collection.
+// One thread.
+final class ThrownVerbs {
+    private(set) var names: Set<String> = []
+
+    /// Runs a verb and its model with a ``Pass`` each: both throw or neither does, and their answers are the same.
+    func agree<Verb, Answer: Equatable>(
+        _ step: FuzzStep<Verb>,
+        isObserved: Bool,
+        _ verb: (Pass) throws -> Answer,
+        _ model: (Pass) throws -> Answer
+    ) throws(Mismatch) {
+        // `nil` where it threw.
+        let actual = try? verb(Pass(step))
+        let expected = try? model(Pass(step))
+        if actual == nil, isObserved { names.insert("\(step.verb)") }
+        try InterlockTests.agree("the answer", actual, expected)
+    }
+}
+
+/// Plays sequences until the budget is used up, and until `isComplete`. `play` makes a new object from the seed.
 func fuzz<Verb: RawRepresentable & CaseIterable & Sendable>(
     _ name: String,
     _: Verb.Type,
     longest: Int = 120,
+    until isComplete: () -> Bool = { true },
     _ play: (_ seed: UInt64, _ steps: [FuzzStep<Verb>]) throws(Mismatch) -> Void
 ) where Verb.RawValue == String {
     let given = number("INTERLOCK_FUZZ_SEED")
@@ -170,7 +208,7 @@ func fuzz<Verb: RawRepresentable & CaseIterable & Sendable>(
         }
         steps += sequence.count
         seed &+= 1
-    } while seed &- first < mostRounds && ContinuousClock.now < limit
+    } while seed &- first < mostRounds && (ContinuousClock.now < limit || !isComplete())
     print(
         "fuzz \(name): \(seed &- first) sequences of \(steps) steps in all, seeds from \(first): no mismatch"
     )
@@ -184,15 +222,23 @@ protocol FuzzPlay {
     var items: ItemSource { get }
     var model: Contents { get }
     var subscriptions: [(ChangeSubscription, Replayed<Contents>)] { get }
+    /// The observed verbs that run a closure.
+    static var withClosures: [Verb] { get }
+    var thrown: ThrownVerbs { get set }
     mutating func play(_ step: FuzzStep<Verb>) throws(Mismatch)
 }
 
-/// Plays sequences on a collection. At the end the copies are right and no item is left.
+/// Plays sequences on a collection, until each verb with a closure has thrown in an observed one. At the end the copies
+/// are right and no item is left.
 func fuzz<Play: FuzzPlay>(_ name: String, _: Play.Type) {
-    fuzz(name, Play.Verb.self) { (seed, steps) throws(Mismatch) in
+    let thrown = ThrownVerbs()
+    let wanted = Set(Play.withClosures.map { "\($0)" })
+    let isComplete = { wanted.isSubset(of: thrown.names) }
+    fuzz(name, Play.Verb.self, until: isComplete) { (seed, steps) throws(Mismatch) in
         let living: LifetimeCounter
         do {
             var play = Play(seed: seed)
+            play.thrown = thrown
             living = play.items.living
             for step in steps { try play.play(step) }
             let model = play.model

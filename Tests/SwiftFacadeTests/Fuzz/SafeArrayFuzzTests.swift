@@ -20,7 +20,7 @@ import Testing
         case swap, sort, sortBy, reverse, shuffle, partition, reserve
         case rangeRead, rangeAssign, rangeModify, replaceSubrange, removeSubrange, removeSubranges,
             moveSubranges
-        case ends, questions, update, updateFirst, write, writeThrowing, subscribe
+        case ends, questions, update, updateFirst, write, subscribe
     }
 
     private typealias Step = FuzzStep<Verb>
@@ -31,6 +31,11 @@ import Testing
         let array: SafeArray<Item>
         var model: [Item]
         var subscriptions: [(ChangeSubscription, Replayed<[Item]>)] = []
+        static let withClosures: [Verb] = [
+            .appendUnless, .modify, .removeFirstWhere, .removeAllWhere, .sortBy, .partition, .rangeModify,
+            .update, .updateFirst, .write,
+        ]
+        var thrown = ThrownVerbs()
         let queue = DispatchQueue(label: "announcements")
 
         init(seed: UInt64) {
@@ -88,27 +93,42 @@ import Testing
                 let new = items.make(step.first, count: step.second % 5)
                 try agreeByIdentity("the answer", array.replaceAll(with: new), model)
                 model = new
-            case .write, .writeThrowing:
+            case .write:
                 let item = items.make(step.first)
                 let place = step.second % (count + 1)
-                let change: (inout [Item]) -> Void = { elements in
+                let change: (inout [Item], Pass) throws -> Bool = { elements, pass in
+                    try pass()
                     elements.insert(item, at: place)
+                    try pass()
                     if elements.count > 3 { elements.removeFirst(2) }
+                    try pass()
+                    return true
                 }
-                struct Stop: Error {}
-                if step.verb == .write {
-                    array.withWriteLock { change(&$0) }
-                } else {
-                    try? array.withWriteLock { (elements) throws(Stop) in
-                        change(&elements)
-                        throw Stop()
-                    }
+                try playBoth(step) { array, pass in
+                    try array.withWriteLock { try change(&$0, pass) }
+                } _: { model, pass in
+                    try change(&model, pass)
                 }
-                change(&model)
             case .subscribe:
                 if subscriptions.count < 2 { subscribe() }
             }
             try agreeByIdentity("the array", array.snapshot, model)
+        }
+
+        /// A verb whose closures may throw, and its model.
+        private mutating func playBoth<Answer: Equatable>(
+            _ step: Step,
+            _ verb: (SafeArray<Item>, Pass) throws -> Answer,
+            _ change: (inout [Item], Pass) throws -> Answer
+        ) throws(Mismatch) {
+            let array = array
+            var changed = model
+            defer { model = changed }
+            try thrown.agree(step, isObserved: !subscriptions.isEmpty) { pass in
+                try verb(array, pass)
+            } _: { pass in
+                try change(&changed, pass)
+            }
         }
 
         private mutating func add(_ step: Step) throws(Mismatch) {
@@ -123,9 +143,19 @@ import Testing
                 step.first % 2 == 0 ? array.append(contentsOf: several) : (array += several)
                 model += several
             case .appendUnless:
-                let known = model.contains { $0.value == item.value }
-                try agree("the answer", array.append(item, unless: { $0.value == item.value }), !known)
-                if !known { model.append(item) }
+                try playBoth(step) { array, pass in
+                    try array.append(item) {
+                        try pass()
+                        return $0.value == item.value
+                    }
+                } _: { model, pass in
+                    let known = try model.contains {
+                        try pass()
+                        return $0.value == item.value
+                    }
+                    if !known { model.append(item) }
+                    return !known
+                }
             case .appendIfAbsent:
                 let known = model.contains(item)
                 try agree("the answer", array.appendIfAbsent(item), !known)
@@ -141,34 +171,49 @@ import Testing
 
         private mutating func changeOne(_ step: Step) throws(Mismatch) {
             let item = items.make(step.second)
+            let replace: (inout Item, Pass) throws -> Int = { element, pass in
+                try pass()
+                element = item
+                try pass()
+                return item.serial
+            }
             if step.verb == .updateFirst {
-                let found = model.firstIndex { $0.value == item.value % 3 }
-                let answer = array.updateFirst(where: { $0.value == item.value % 3 }) { element in
-                    element = item
-                    return item.serial
+                return try playBoth(step) { array, pass in
+                    try array.updateFirst {
+                        try pass()
+                        return $0.value == item.value % 3
+                    } _: {
+                        try replace(&$0, pass)
+                    }
+                } _: { model, pass in
+                    let found = try model.firstIndex {
+                        try pass()
+                        return $0.value == item.value % 3
+                    }
+                    return try found.map { try replace(&model[$0], pass) }
                 }
-                if let found { model[found] = item }
-                return try agree("the answer", answer, found == nil ? nil : item.serial)
             }
             if step.verb == .update {
                 let index = step.first % (model.count + 2) - 1
-                let answer = array.update(at: index) { element in
-                    element = item
-                    return item.serial
+                return try playBoth(step) { array, pass in
+                    try array.update(at: index) { try replace(&$0, pass) }
+                } _: { model, pass in
+                    model.indices.contains(index) ? try replace(&model[index], pass) : nil
                 }
-                if model.indices.contains(index) { model[index] = item }
-                return try agree("the answer", answer, model.indices.contains(index) ? item.serial : nil)
             }
             guard let index = step.index(in: model.count) else { return }
             switch step.verb {
             case .assign: array[index] = item
-            case .modify: replace(&array[index], with: item)
+            case .modify:
+                return try playBoth(step) { array, pass in
+                    try replace(&array[index], pass)
+                } _: { model, pass in
+                    try replace(&model[index], pass)
+                }
             default: try agreeByIdentity("the answer", [array.replace(at: index, with: item)], [model[index]])
             }
             model[index] = item
         }
-
-        private func replace(_ element: inout Item, with item: Item) { element = item }
 
         private mutating func remove(_ step: Step) throws(Mismatch) {
             let wanted = items.make(step.second)
@@ -182,16 +227,28 @@ import Testing
                 try agree("the answer", array.removeFirst(equalTo: wanted), index != nil)
                 if let index { model.remove(at: index) }
             case .removeFirstWhere:
-                let index = model.firstIndex { $0.value > wanted.value }
-                try agreeByIdentity(
-                    "the answer",
-                    array.removeFirst(where: { $0.value > wanted.value }),
-                    index.map { model[$0] }
-                )
-                if let index { model.remove(at: index) }
+                let isWanted: (Item, Pass) throws -> Bool = { item, pass in
+                    try pass()
+                    return item.value > wanted.value
+                }
+                try playBoth(step) { array, pass in
+                    try array.removeFirst { try isWanted($0, pass) }?.serial
+                } _: { model, pass in
+                    try model.firstIndex { try isWanted($0, pass) }.map { model.remove(at: $0).serial }
+                }
             case .removeAllWhere:
-                array.removeAll { $0.value % 3 == wanted.value % 3 }
-                model.removeAll { $0.value % 3 == wanted.value % 3 }
+                let isWanted: (Item, Pass) throws -> Bool = { item, pass in
+                    try pass()
+                    return item.value % 3 == wanted.value % 3
+                }
+                try playBoth(step) { array, pass in
+                    try array.removeAll { try isWanted($0, pass) }
+                    return true
+                } _: { model, pass in
+                    // All or nothing.
+                    model = try model.filter { try !isWanted($0, pass) }
+                    return true
+                }
             case .removeAll:
                 array.removeAll(keepingCapacity: step.first % 2 == 0)
                 model.removeAll()
@@ -229,8 +286,17 @@ import Testing
                 array.sort()
                 model.sort()
             case .sortBy:
-                array.sort { $0.serial > $1.serial }
-                model.sort { $0.serial > $1.serial }
+                let areInOrder: (Item, Item, Pass) throws -> Bool = { left, right, pass in
+                    try pass()
+                    return left.serial > right.serial
+                }
+                try playBoth(step) { array, pass in
+                    try array.sort { try areInOrder($0, $1, pass) }
+                    return true
+                } _: { model, pass in
+                    try model.sort { try areInOrder($0, $1, pass) }
+                    return true
+                }
             case .reverse:
                 array.reverse()
                 model.reverse()
@@ -240,11 +306,15 @@ import Testing
                 array.shuffle(using: &one)
                 model.shuffle(using: &other)
             default:
-                try agree(
-                    "the answer",
-                    array.partition { $0.value % 2 == 0 },
-                    model.partition { $0.value % 2 == 0 }
-                )
+                let isSecond: (Item, Pass) throws -> Bool = { item, pass in
+                    try pass()
+                    return item.value % 2 == 0
+                }
+                try playBoth(step) { array, pass in
+                    try array.partition { try isSecond($0, pass) }
+                } _: { model, pass in
+                    try model.partition { try isSecond($0, pass) }
+                }
             }
         }
 
@@ -298,8 +368,11 @@ import Testing
                 array[range] = new
                 model.replaceSubrange(range, with: new)
             case .rangeModify:
-                array[range].sort()
-                model[range].sort()
+                try playBoth(step) { array, pass in
+                    try sortAndPass(&array[range], pass)
+                } _: { model, pass in
+                    try sortAndPass(&model[range], pass)
+                }
             case .replaceSubrange:
                 array.replaceSubrange(range, with: new)
                 model.replaceSubrange(range, with: new)
@@ -348,6 +421,15 @@ import Testing
     @Test(.timeLimit(.minutes(10))) func everyVerbAgreesWithArrayAndAnnouncementsMakeACopy() {
         fuzz("SafeArray", Play.self)
     }
+}
+
+private func sortAndPass(
+    _ elements: inout some RandomAccessCollection<Item> & MutableCollection,
+    _ pass: Pass
+) throws -> Bool {
+    elements.sort()
+    try pass()
+    return true
 }
 
 private func agreeByIdentity(_ what: String, _ actual: [Item], _ expected: [Item]) throws(Mismatch) {

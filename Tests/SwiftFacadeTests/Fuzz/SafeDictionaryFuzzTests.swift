@@ -12,10 +12,11 @@ import Testing
 
 @Suite struct SafeDictionaryFuzzTests {
     enum Verb: String, CaseIterable, Sendable {
-        case assign, assignNil, modify, modifyDefault, updateValue, removeValue, popFirst, insertIfAbsent
+        case assign, assignNil, assignDefault, modify, modifyDefault, updateValue, removeValue, popFirst,
+            insertIfAbsent
         case valueOrInsert, mutateValue, update, merge, mergeDictionary, removeAllWhere, removeAll,
             replaceAll, drain
-        case reserve, questions, mergingAndMapping, write, writeThrowing, subscribe
+        case reserve, questions, mergingAndMapping, write, subscribe
     }
 
     private typealias Contents = [Item: Item]
@@ -25,6 +26,11 @@ import Testing
         let dictionary: SafeDictionary<Item, Item>
         var model: Contents = [:]
         var subscriptions: [(ChangeSubscription, Replayed<Contents>)] = []
+        static let withClosures: [Verb] = [
+            .modify, .modifyDefault, .valueOrInsert, .mutateValue, .update, .merge, .mergeDictionary,
+            .removeAllWhere, .write,
+        ]
+        var thrown = ThrownVerbs()
         let queue = DispatchQueue(label: "announcements")
 
         init(seed: UInt64) {
@@ -62,12 +68,12 @@ import Testing
 
         mutating func play(_ step: FuzzStep<Verb>) throws(Mismatch) {
             switch step.verb {
-            case .assign, .assignNil, .modify, .modifyDefault, .updateValue, .removeValue, .insertIfAbsent,
+            case .assign, .assignNil, .assignDefault, .modify, .modifyDefault, .updateValue, .removeValue,
+                .insertIfAbsent,
                 .valueOrInsert, .mutateValue, .update:
                 try changeOne(step)
             case .merge, .mergeDictionary, .removeAllWhere, .removeAll, .replaceAll, .drain, .popFirst,
-                .write,
-                .writeThrowing:
+                .write:
                 try changeSeveral(step)
             case .reserve:
                 dictionary.reserveCapacity(step.first % 64)
@@ -89,13 +95,23 @@ import Testing
             case .assignNil:
                 dictionary[key] = nil
                 model[key] = nil
+            case .assignDefault:
+                dictionary[key, default: items.make(step.second + 1)] = value
+                model[key] = value
             case .modify:
-                exchange(&dictionary[key], value, step.second)
-                exchange(&model[key], value, step.second)
+                let choice = step.second
+                try playBoth(step) { dictionary, pass in
+                    try exchange(&dictionary[key], value, choice, pass)
+                } _: { model, pass in
+                    try exchange(&model[key], value, choice, pass)
+                }
             case .modifyDefault:
                 let fallback = items.make(step.second + 1)
-                replace(&dictionary[key, default: fallback], with: value)
-                replace(&model[key, default: fallback], with: value)
+                try playBoth(step) { dictionary, pass in
+                    try replace(&dictionary[key, default: fallback], with: value, pass)
+                } _: { model, pass in
+                    try replace(&model[key, default: fallback], with: value, pass)
+                }
             case .updateValue:
                 try agree(
                     "the answer",
@@ -108,29 +124,49 @@ import Testing
                 try agree("the answer", dictionary.insertIfAbsent(value, forKey: key), model[key] == nil)
                 if model[key] == nil { model[key] = value }
             case .valueOrInsert:
-                try agree("the answer", dictionary.value(forKey: key, orInsert: value), model[key] ?? value)
-                if model[key] == nil { model[key] = value }
+                let make: (Pass) throws -> Item = { pass in
+                    try pass()
+                    return value
+                }
+                try playBoth(step) { dictionary, pass in
+                    try dictionary.value(forKey: key, orInsert: make(pass)).serial
+                } _: { model, pass in
+                    if let known = model[key] { return known.serial }
+                    model[key] = try make(pass)
+                    return value.serial
+                }
             case .mutateValue:
                 let fallback = items.make(step.second + 1)
-                let answer = dictionary.mutateValue(forKey: key, default: fallback) { current in
-                    defer { current = value }
-                    return current.serial
+                try playBoth(step) { dictionary, pass in
+                    try dictionary.mutateValue(forKey: key, default: fallback) {
+                        try replace(&$0, with: value, pass)
+                    }
+                } _: { model, pass in
+                    try replace(&model[key, default: fallback], with: value, pass)
                 }
-                try agree("the answer", answer, (model[key] ?? fallback).serial)
-                model[key] = value
             default:
-                let answer = dictionary.update(forKey: key) { current in
-                    defer { current = value }
-                    return current.serial
+                try playBoth(step) { dictionary, pass in
+                    try dictionary.update(forKey: key) { try replace(&$0, with: value, pass) }
+                } _: { model, pass in
+                    model[key] == nil ? nil : try replace(&model[key]!, with: value, pass)
                 }
-                try agree("the answer", answer, model[key]?.serial)
-                if model[key] != nil { model[key] = value }
             }
         }
 
-        private func replace(_ value: inout Item, with new: Item) { value = new }
-        private func exchange(_ value: inout Item?, _ new: Item, _ choice: Int) {
-            value = choice % 3 == 0 ? nil : choice % 3 == 1 ? new : value
+        /// A verb whose closures may throw, and its model.
+        private mutating func playBoth<Answer: Equatable>(
+            _ step: FuzzStep<Verb>,
+            _ verb: (SafeDictionary<Item, Item>, Pass) throws -> Answer,
+            _ change: (inout Contents, Pass) throws -> Answer
+        ) throws(Mismatch) {
+            let dictionary = dictionary
+            var changed = model
+            defer { model = changed }
+            try thrown.agree(step, isObserved: !subscriptions.isEmpty) { pass in
+                try verb(dictionary, pass)
+            } _: { pass in
+                try change(&changed, pass)
+            }
         }
 
         private mutating func changeSeveral(_ step: FuzzStep<Verb>) throws(Mismatch) {
@@ -138,16 +174,44 @@ import Testing
             let pairs = keys.map { ($0, items.make(step.second)) }
             switch step.verb {
             case .merge:
-                dictionary.merge(pairs) { old, new in old.value % 2 == 0 ? old : new }
-                model.merge(pairs) { old, new in old.value % 2 == 0 ? old : new }
+                let combine: (Item, Item, Pass) throws -> Item = { old, new, pass in
+                    try pass()
+                    return old.value % 2 == 0 ? old : new
+                }
+                try playBoth(step) { dictionary, pass in
+                    try dictionary.merge(pairs) { try combine($0, $1, pass) }
+                    return true
+                } _: { model, pass in
+                    try model.merge(pairs) { try combine($0, $1, pass) }
+                    return true
+                }
             case .mergeDictionary:
                 let others = Dictionary(uniqueKeysWithValues: pairs)
-                dictionary.merge(others) { _, new in new }
-                model.merge(others) { _, new in new }
+                let combine: (Item, Item, Pass) throws -> Item = { _, new, pass in
+                    try pass()
+                    return new
+                }
+                try playBoth(step) { dictionary, pass in
+                    try dictionary.merge(others) { try combine($0, $1, pass) }
+                    return true
+                } _: { model, pass in
+                    try model.merge(others) { try combine($0, $1, pass) }
+                    return true
+                }
             case .removeAllWhere:
                 let rest = step.first % 3
-                dictionary.removeAll { key, _ in key.value % 3 == rest }
-                model = model.filter { $0.key.value % 3 != rest }
+                let isWanted: (Item, Pass) throws -> Bool = { key, pass in
+                    try pass()
+                    return key.value % 3 == rest
+                }
+                try playBoth(step) { dictionary, pass in
+                    try dictionary.removeAll { key, _ in try isWanted(key, pass) }
+                    return true
+                } _: { model, pass in
+                    // All or nothing.
+                    model = try model.filter { try !isWanted($0.key, pass) }
+                    return true
+                }
             case .removeAll:
                 dictionary.removeAll(keepingCapacity: step.first % 2 == 0)
                 model = [:]
@@ -168,20 +232,19 @@ import Testing
                 model.remove(at: index)
             default:
                 let removed = items.make(step.second)
-                let change: (inout Contents) -> Void = { entries in
+                let change: (inout Contents, Pass) throws -> Bool = { entries, pass in
+                    try pass()
                     for (key, value) in pairs { entries[key] = value }
+                    try pass()
                     entries[removed] = nil
+                    try pass()
+                    return true
                 }
-                struct Stop: Error {}
-                if step.verb == .write {
-                    dictionary.withWriteLock { change(&$0) }
-                } else {
-                    try? dictionary.withWriteLock { (entries) throws(Stop) in
-                        change(&entries)
-                        throw Stop()
-                    }
+                try playBoth(step) { dictionary, pass in
+                    try dictionary.withWriteLock { try change(&$0, pass) }
+                } _: { model, pass in
+                    try change(&model, pass)
                 }
-                change(&model)
             }
         }
 
@@ -218,6 +281,21 @@ import Testing
     @Test(.timeLimit(.minutes(10))) func everyVerbAgreesWithDictionaryAndAnnouncementsMakeACopy() {
         fuzz("SafeDictionary", Play.self)
     }
+}
+
+/// Answers what was there.
+private func replace(_ value: inout Item, with new: Item, _ pass: Pass) throws -> Int {
+    let before = value.serial
+    try pass()
+    value = new
+    try pass()
+    return before
+}
+
+private func exchange(_ value: inout Item?, _ new: Item, _ choice: Int, _ pass: Pass) throws -> Bool {
+    value = choice % 3 == 0 ? nil : choice % 3 == 1 ? new : value
+    try pass()
+    return true
 }
 
 private func agreeByIdentity(_ what: String, _ actual: [Item: Item], _ expected: [Item: Item])

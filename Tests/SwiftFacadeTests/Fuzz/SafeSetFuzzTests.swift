@@ -14,7 +14,7 @@ import Testing
         case insert, update, remove, popFirst, removeFirst, formUnion, subtract, formIntersection
         case formSymmetricDifference, replaceAll, removeAllWhere, removeAll, drain, reserve, questions,
             algebra, relations
-        case write, writeThrowing, subscribe
+        case write, subscribe
     }
 
     private struct Play: FuzzPlay {
@@ -22,6 +22,8 @@ import Testing
         let set: SafeSet<Item>
         var model: Set<Item>
         var subscriptions: [(ChangeSubscription, Replayed<Set<Item>>)] = []
+        static let withClosures: [Verb] = [.removeAllWhere, .write]
+        var thrown = ThrownVerbs()
         let queue = DispatchQueue(label: "announcements")
 
         init(seed: UInt64) {
@@ -102,8 +104,19 @@ import Testing
                 try agreeByIdentity("the answer", set.replaceAll(with: new), model)
                 model = new
             case .removeAllWhere:
-                set.removeAll { $0.value % 3 == step.first % 3 }
-                model = model.filter { $0.value % 3 != step.first % 3 }
+                let rest = step.first % 3
+                let isWanted: (Item, Pass) throws -> Bool = { member, pass in
+                    try pass()
+                    return member.value % 3 == rest
+                }
+                try playBoth(step) { set, pass in
+                    try set.removeAll { try isWanted($0, pass) }
+                    return true
+                } _: { model, pass in
+                    // All or nothing.
+                    model = try model.filter { try !isWanted($0, pass) }
+                    return true
+                }
             case .removeAll:
                 set.removeAll(keepingCapacity: step.first % 2 == 0)
                 model = []
@@ -111,21 +124,36 @@ import Testing
                 try agreeByIdentity("the answer", set.drain(), model)
                 model = []
             default:
-                struct Stop: Error {}
                 let removed = items.make(step.second)
-                let change: (inout Set<Item>) -> Void = { members in
+                let change: (inout Set<Item>, Pass) throws -> Bool = { members, pass in
+                    try pass()
                     for other in others { members.insert(other) }
+                    try pass()
                     members.remove(removed)
+                    try pass()
+                    return true
                 }
-                if step.verb == .write {
-                    set.withWriteLock { change(&$0) }
-                } else {
-                    try? set.withWriteLock { (members) throws(Stop) in
-                        change(&members)
-                        throw Stop()
-                    }
+                try playBoth(step) { set, pass in
+                    try set.withWriteLock { try change(&$0, pass) }
+                } _: { model, pass in
+                    try change(&model, pass)
                 }
-                change(&model)
+            }
+        }
+
+        /// A verb whose closures may throw, and its model.
+        private mutating func playBoth<Answer: Equatable>(
+            _ step: FuzzStep<Verb>,
+            _ verb: (SafeSet<Item>, Pass) throws -> Answer,
+            _ change: (inout Set<Item>, Pass) throws -> Answer
+        ) throws(Mismatch) {
+            let set = set
+            var changed = model
+            defer { model = changed }
+            try thrown.agree(step, isObserved: !subscriptions.isEmpty) { pass in
+                try verb(set, pass)
+            } _: { pass in
+                try change(&changed, pass)
             }
         }
 

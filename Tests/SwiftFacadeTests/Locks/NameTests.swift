@@ -31,6 +31,14 @@ import Testing
         )
     }
 
+    @Test func aNameThatDoesNotFitCIsKeptAsFarAsItDoes() {
+        let umlauts = ReadWriteLock(1, name: String(repeating: "ä", count: 40))
+        let kept = umlauts.name
+        #expect(kept == String(repeating: "ä", count: 31))
+        let halves = SharedReadWriteLock(1, name: "left\0right")
+        #expect(halves.name == "left␀right")
+    }
+
     @Test func aNameGoesWithItsObject() {
         func expectForgotten(_ address: UnsafeRawPointer) {
             #expect(name(of: address) == nil)

@@ -352,6 +352,21 @@ import Testing
         }
     }
 
+    /// Neither view may outlive its lock: the inner closure ends first.
+    @Test func aViewSwappedOutOfItsClosureIsReported() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let outer = ReadWriteLock(1)
+            outer.withUpgradableLock { outerView in
+                let inner = ReadWriteLock(2, name: "inner")
+                inner.withUpgradableLock { innerView in swap(&outerView, &innerView) }
+                print("read", outerView.value)
+            }
+        }
+        let report = result?.report ?? ""
+        #expect(report.contains("interlock: ReadWriteLock<Int>.withUpgradableLock(0x"), "\(report)")
+        #expect(report.contains(" \"inner\"): the closure ends with the view of another lock"), "\(report)")
+    }
+
     @Test func anUpgradeThatGivesUpInTimeIsStillUpgradable() {
         let lock = ReadWriteLock(1)
         let isReading = DispatchSemaphore(value: 0)

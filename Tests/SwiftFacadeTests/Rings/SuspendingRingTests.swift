@@ -5,9 +5,10 @@
 
 import CInterlock
 import Foundation
-import Interlock
 import Synchronization
 import Testing
+
+@testable import Interlock
 
 @Suite(.timeLimit(.minutes(5))) struct SuspendingRingTests {
     @Test(arguments: [1, 3, 64], [false, true])
@@ -118,6 +119,31 @@ import Testing
             #expect(await producer.push(4, timeout: limit) == .closed(4))
             #expect(try await consumer.pop(timeout: limit) == .popped(3))
             #expect(try await consumer.pop(until: begin) == .closed)
+        }
+    }
+
+    /// consumer   finds nothing, suspends                          goes on: takes 1
+    /// time-out                            ends the wait
+    /// producer                                           pushes 1
+    @Test func aTaskThatTimesOutTakesWhatHasComeSince() async throws {
+        try await SPSCRing<Int>(capacity: 1).split { (producer, consumer) async throws(any Error) -> Void in
+            let queue = consumer.waiters.consumers
+            let handoff = Handoff(consumer)
+            let popped = Task {
+                var consumer = handoff.take()
+                return try await consumer.pop(timeout: .seconds(1_000))
+            }
+            #expect(await eventuallySuspending { queue.withWaiters { $0.count } == 1 })
+            // As the timer does, which resumes at once.
+            let waiter = queue.withWaiters { waiters in
+                let waiter = waiters.all[0]
+                waiters.remove(waiter, .timedOut)
+                return waiter
+            }
+            let isPushed = producer.tryPush(1)
+            #expect(isPushed)
+            waiter.resume()
+            #expect(try await popped.value == .popped(1))
         }
     }
 

@@ -81,9 +81,9 @@ final class ChangeFeed<Change: Sendable>: ChangeListener {
     }
 
     /// The next change to announce; suspends until there is one. `nil` when the subscription has ended, the collection
-    /// is gone and its changes are delivered, or the task is cancelled.
+    /// is gone and its changes are delivered, or the task is cancelled, which leaves the changes to other tasks.
     func next() async -> Change? {
-        while true {
+        while !Task.isCancelled {
             let (change, isOver) = state.withWriteLock { state in
                 (state.takeFirst(), state.isCancelled || state.isComplete)
             }
@@ -95,6 +95,7 @@ final class ChangeFeed<Change: Sendable>: ChangeListener {
                 return nil
             }
         }
+        return nil
     }
 
     private var hasNews: Bool {

@@ -84,22 +84,13 @@ extension ChangeSource where Self: Sendable, Change: Sendable {
         return ChangeSubscription { mailbox.cancel() }
     }
 
-    /// A sequence that ends with its consumer, or with the collection.
-    func makeChangesSequence() -> AsyncStream<Change> {
+    /// A sequence that ends with the collection.
+    func makeChangesSequence() -> ChangesSequence<Change> {
         let feed = ChangeFeed<Change>(select: { Self.announcement(of: $0) })
         // Ends with the last list that names the feed.
         let presence = Presence { feed.complete() }
         subscribe(feed) { withExtendedLifetime(presence) {} }
-        // Ends with the sequence.
-        let subscription = ChangeSubscription { feed.cancel() }
-        return AsyncStream(
-            unfolding: {
-                if let change = await feed.next() { return change }
-                subscription.cancel()
-                return nil
-            },
-            onCancel: { subscription.cancel() }
-        )
+        return ChangesSequence(feed)
     }
 
     private func subscribe(_ listener: some ChangeListener<Change>, _ present: @escaping () -> Void) {
