@@ -32,7 +32,7 @@ HEADERS = {
     "diagnostics": "diagnostics diagnose",
     "wait": "fence",
     "rwlock": "rwlock read_section owned_rwlock slots my_slots held",
-    "ring": "ring spsc mpmc notify",
+    "ring": "ring spsc mpmc notify passes",
     "sync": "semaphore latch barrier mutex",
     "pool": "pool",
 }

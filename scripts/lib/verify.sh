@@ -11,7 +11,7 @@
 # shellcheck source=scripts/lib/areas.sh
 . scripts/lib/areas.sh
 
-only=*            # a bash pattern: the steps that are wanted
+only='*'          # a bash pattern: the steps that are wanted
 changed_paths=    # with --changed: the paths that differ, one a line
 only_changed=false
 step_deadline=    # with a budget: no step begins after this moment of SECONDS

@@ -8,6 +8,7 @@
 
 import CInterlock
 
+// `value` is the holder's; `holder` changes under the queue's lock.
 /// A value that one task at a time has, across suspensions; the others wait suspended, first come, first served.
 ///
 /// What an actor does not give: between the `await`s of a closure no other closure runs. A waiting task holds no
@@ -31,7 +32,6 @@ import CInterlock
 /// itself. Other circles suspend for ever, unless a wait has a limit, and diagnosis does not see them, for suspended
 /// tasks hold up no thread: a closure that waits for another task which wants the mutex, a child task included; two
 /// mutexes taken in two orders. No priority is lent to the holder.
-// `value` is the holder's; `holder` changes under the queue's lock.
 public final class AsyncMutex<Value: ~Copyable>: @unchecked Sendable {
     private let queue = WaitQueue()
     private var holder: TaskIdentity?

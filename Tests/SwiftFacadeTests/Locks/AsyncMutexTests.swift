@@ -31,7 +31,8 @@ import Testing
         }
     }
 
-    private static func count<Value: ~Copyable>(of mutex: AsyncMutex<Value>, becomes count: Int) async -> Bool {
+    private static func count<Value: ~Copyable>(of mutex: AsyncMutex<Value>, becomes count: Int) async -> Bool
+    {
         await eventuallySuspending { mutex.waiterCount == count }
     }
 
@@ -286,6 +287,8 @@ import Testing
             }
         }
         #expect(result?.report.contains("interlock: AsyncMutex<Int>.withLock(0x") == true)
-        #expect(result?.report.contains("\"sessions\"): called from inside a closure of the same mutex") == true)
+        #expect(
+            result?.report.contains("\"sessions\"): called from inside a closure of the same mutex") == true
+        )
     }
 }
