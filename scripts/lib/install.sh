@@ -113,6 +113,7 @@ require_swift() {
     PACKAGES_FACES=(libopencv-objdetect-dev opencv-data)
     PACKAGES_FORMAT=(clang-format-14 shellcheck python3)
     PACKAGES_COUNT=(valgrind)
+    PACKAGES_BROWSER=(chromium) # for the pages' tests; without it they are skipped
     PACKAGES_ABI=(abigail-tools)
     PACKAGES_DEB=(dpkg-dev lintian man-db mandoc)
 }
