@@ -280,7 +280,7 @@ private final class PhotoManager: Sendable {
 
     /// What a cancelled task does not take is there for the next consumer; its own iterator stays ended.
     @Test func aCancelledConsumerTakesNothing() async {
-        // Two tasks use it one after the other.
+        // One task at a time.
         final class Consumer: @unchecked Sendable {
             var iterator: ChangesSequence<SafeArray<Int>.Change>.AsyncIterator
             init(_ changes: ChangesSequence<SafeArray<Int>.Change>) {
