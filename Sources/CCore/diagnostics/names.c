@@ -42,8 +42,7 @@ static void copy_name(char kept[ILK_NAME_SIZE], const char *name) {
             }
         }
     }
-    memcpy(kept, name, end);
-    kept[end] = '\0';
+    (void)strlcpy(kept, name, end + 1);
 }
 
 /* False if `object` has no name. */

@@ -242,7 +242,7 @@ static void the_json_is_utf8_whatever_the_names_are(void **state) {
         {"\xF0\x8F\xBF\xBF|\xF0\x90\x80\x80", BAD BAD BAD BAD "|\xF0\x90\x80\x80"},
         {"\xF4\x8F\xBF\xBF|\xF4\x90\x80\x80", "\xF4\x8F\xBF\xBF|" BAD BAD BAD BAD},
         {"123456789 123456789 123456789 123456789 123456789 123456789 12\xC3\xA9",
-         "123456789 123456789 123456789 123456789 123456789 123456789 12" BAD},
+         "123456789 123456789 123456789 123456789 123456789 123456789 12"},
     };
     ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
     ilk_mutex_init(&mutex, false);
