@@ -42,7 +42,7 @@ static size_t mpmc_depth(const void *ring) {
 }
 
 ilk_status ilk_mpmc_create(ilk_mpmc **out, size_t capacity, size_t element_size) {
-    if (capacity > ((size_t)PTRDIFF_MAX - sizeof(struct ilk_mpmc)) / sizeof(struct ilk__mpmc_stamp)) {
+    if (capacity > ((size_t)PTRDIFF_MAX - sizeof(struct ilk_mpmc)) / sizeof(struct ilk__slot_stamp)) {
         return ILK_INVALID; /* the stamps alone exceed it */
     }
     void *memory;
@@ -52,7 +52,7 @@ ilk_status ilk_mpmc_create(ilk_mpmc **out, size_t capacity, size_t element_size)
     }
     ilk_mpmc *ring = memory;
     memset(ring, 0, sizeof *ring);
-    ring->stamps = (struct ilk__mpmc_stamp *)((unsigned char *)memory + sizeof *ring);
+    ring->stamps = (struct ilk__slot_stamp *)((unsigned char *)memory + sizeof *ring);
     ring->slots = (unsigned char *)memory + ilk__ring_elements_offset(header_size(capacity));
     ring->capacity = capacity;
     ring->element_size = element_size;
@@ -211,7 +211,7 @@ uint64_t ilk__mpmc_claim_pop_slow(ilk_mpmc *ring) ILK_NONBLOCKING {
 /* ---- Claims of several slots ---- */
 
 /* How many of `most` adjacent slots have the stamps from `stamp`, a step apart. */
-static size_t count_ready(const struct ilk__mpmc_stamp *stamps, uint64_t stamp, size_t most) ILK_NONBLOCKING {
+static size_t count_ready(const struct ilk__slot_stamp *stamps, uint64_t stamp, size_t most) ILK_NONBLOCKING {
     size_t count = 0;
     while (count < most && ilk_atomic_load(&stamps[count].word, memory_order_acquire) == stamp) { /* MP1 */
         count++;
@@ -222,7 +222,7 @@ static size_t count_ready(const struct ilk__mpmc_stamp *stamps, uint64_t stamp, 
 
 /* From the last one: a thread that comes for the first finds all. Else the batches of a full ring break up
  * into single elements. */
-static void stamp_slots(struct ilk__mpmc_stamp *stamps, uint64_t stamp, size_t count) ILK_NONBLOCKING {
+static void stamp_slots(struct ilk__slot_stamp *stamps, uint64_t stamp, size_t count) ILK_NONBLOCKING {
     stamp += count * ILK__MPMC_STEP;
     while (count-- > 0) {
         stamp -= ILK__MPMC_STEP;

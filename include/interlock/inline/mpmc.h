@@ -53,7 +53,7 @@ ILK_BEGIN_DECLARATIONS
 #define ILK__MPMC_WAKE_PENDING UINT32_C(1)
 
 /* A struct: Swift's importer says of each pointer to a bare atomic that it does not know the type. */
-struct ilk__mpmc_stamp {
+struct ilk__slot_stamp {
     ILK_ATOMIC(uint64_t) word;
 };
 
@@ -61,7 +61,7 @@ struct ilk_mpmc {
     /* Constant after creation, but for the words of waiters, which change only around sleeping: a cache line
      * that every core keeps. */
     unsigned char *slots;
-    struct ilk__mpmc_stamp *stamps;
+    struct ilk__slot_stamp *stamps;
     size_t capacity;
     size_t element_size;
     uint64_t lap_step;                      /* from a position to the same slot's in the next lap */
@@ -172,7 +172,7 @@ ILK_ALWAYS_INLINE bool ilk_mpmc_try_push(ilk_mpmc *ring, const void *element, si
         ilk__mpmc_wrong_size("ilk_mpmc_try_push", ring, element_size);
     }
     unsigned char *const slots = ring->slots;
-    struct ilk__mpmc_stamp *const stamps = ring->stamps;
+    struct ilk__slot_stamp *const stamps = ring->stamps;
     const uint64_t lap_step = ring->lap_step;
     /* MP2 relaxed: tail and head only hand out positions; MP1 carries the data. The compare-and-swap refuses
      * a stale value; full and empty are answered after a recheck. */
@@ -205,7 +205,7 @@ ILK_ALWAYS_INLINE bool ilk_mpmc_try_pop(ilk_mpmc *ring, void *element, size_t el
         ilk__mpmc_wrong_size("ilk_mpmc_try_pop", ring, element_size);
     }
     const unsigned char *const slots = ring->slots;
-    struct ilk__mpmc_stamp *const stamps = ring->stamps;
+    struct ilk__slot_stamp *const stamps = ring->stamps;
     const uint64_t lap_step = ring->lap_step;
     uint64_t position = ilk_atomic_load(&ring->head, memory_order_relaxed); /* MP2 */
     size_t slot = (size_t)((position & (lap_step - 1)) >> 1);
