@@ -20,6 +20,7 @@ size_t strlcpy(char *target, const char *source, size_t size);
 size_t strlen(const char *text);
 int strncmp(const char *one, const char *other, size_t size);
 char *strncpy(char *target, const char *source, size_t size);
+size_t strnlen(const char *text, size_t size);
 char *strrchr(const char *text, int character);
 char *strstr(const char *text, const char *part);
 

@@ -98,6 +98,18 @@ public func strsignal(_: Int32) -> UnsafeMutablePointer<CChar>! { fatalError() }
 public struct _opaque_pthread_t {}
 public typealias pthread_t = UnsafeMutablePointer<_opaque_pthread_t>
 
+public struct sched_param {
+    public var sched_priority: Int32
+    public init() { fatalError() }
+}
+public func pthread_self() -> pthread_t { fatalError() }
+@discardableResult
+public func pthread_getschedparam(
+    _: pthread_t,
+    _: UnsafeMutablePointer<Int32>?,
+    _: UnsafeMutablePointer<sched_param>?
+) -> Int32 { fatalError() }
+
 public struct pthread_attr_t {
     public init() { fatalError() }
 }
