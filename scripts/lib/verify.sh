@@ -71,6 +71,7 @@ run() {
 build_for() {
     local needs=$1 paths=$2 name
     shift 2
+    [[ -z $step_deadline || $SECONDS -le $step_deadline ]] || return 0
     while read -r name; do
         if wanted "$name" "$paths" || [[ $1 == "$only" ]]; then
             step "$1" one 1800 "${@:2}"
