@@ -89,6 +89,7 @@ struct JobFields {
     var isBarrier = false
     /// Of an operation, as it was when the operation became ready, or was changed in the list.
     var priority: JobPriority
+    var listings: JobListings = []
     let isBlocking: Bool
     /// Dependencies that have not finished, and one until the node is in its queue.
     var pending: Int32

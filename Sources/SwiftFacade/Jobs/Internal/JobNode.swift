@@ -261,17 +261,6 @@ class JobNode: @unchecked Sendable {
             && fields.pointee.priority == .normal
     }
 
-    /// The queue gives a job that was listed with `priority` a place; false: it has ended meanwhile, has a place, or is
-    /// listed with another priority. Under the lock of the queue's state.
-    final func takePlace(_ priority: JobPriority) -> Bool {
-        withStripe { fields, _ in
-            if fields.pointee.phase != .ready || fields.pointee.priority != priority { return false }
-            fields.pointee.phase = .submitted
-            fields.pointee.era = placedEra
-            return true
-        }
-    }
-
     /// A barrier whose turn has come; false: it has ended. Under the lock of the queue's state.
     final func becomeReadyBarrier() -> Bool {
         withStripe { fields, _ in

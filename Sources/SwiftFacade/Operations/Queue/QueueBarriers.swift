@@ -15,7 +15,7 @@ struct QueueBarriers {
         /// Nodes that were added before it, after the barrier before it, and have not ended.
         var before: Int
         /// Ready nodes that were added after it.
-        var held: [JobNode] = []
+        var held = JobList()
         var hasEnded = false
     }
 
@@ -51,7 +51,7 @@ struct QueueBarriers {
     /// Keeps a ready node that waits for a barrier; false: it waits for none.
     mutating func hold(_ node: JobNode) -> Bool {
         guard let index = indexOfBarrier(before: node.fields.pointee.generation) else { return false }
-        barriers[index].held.append(node)
+        if node.waitBehindBarrier() { barriers[index].held.append(node) { $0.isWaitingBehindBarrier } }
         return true
     }
 
@@ -64,10 +64,10 @@ struct QueueBarriers {
     mutating func ended(_ node: JobNode) -> [JobNode] {
         guard let index = barriers.firstIndex(where: { $0.node === node }) else { return [] }
         barriers[index].hasEnded = true
-        let held = barriers[index].held
-        barriers[index].held = []
-        guard let earlier = barriers[..<index].lastIndex(where: { !$0.hasEnded }) else { return held }
-        barriers[earlier].held += held
+        let earlier = barriers[..<index].lastIndex { !$0.hasEnded }
+        guard let earlier else { return barriers[index].held.takeAll() }
+        barriers[earlier].held.append(all: barriers[index].held)
+        barriers[index].held = JobList()
         return []
     }
 
@@ -83,11 +83,6 @@ struct QueueBarriers {
 
     /// All that is held.
     mutating func takeHeld() -> [JobNode] {
-        var held: [JobNode] = []
-        for index in barriers.indices {
-            held += barriers[index].held
-            barriers[index].held = []
-        }
-        return held
+        barriers.indices.flatMap { barriers[$0].held.takeAll() }
     }
 }

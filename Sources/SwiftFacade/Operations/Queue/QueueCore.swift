@@ -8,55 +8,6 @@
 
 import CInterlock
 
-/// Jobs that are ready and may not run yet.
-struct ReadyList {
-    private var lists = Array(repeating: Deque(), count: 5)
-    private var picks: UInt64 = 0
-
-    private struct Deque {
-        var nodes: [JobNode?] = []
-        var head = 0
-
-        var isEmpty: Bool { head == nodes.count }
-
-        mutating func popFirst() -> JobNode? {
-            if isEmpty { return nil }
-            let node = nodes[head].take()
-            head += 1
-            if head >= 64, head * 2 >= nodes.count {
-                nodes.removeFirst(head)
-                head = 0
-            }
-            return node
-        }
-    }
-
-    /// A node whose priority changes is listed again.
-    mutating func append(_ node: JobNode) {
-        let priority = node.withStripe { fields, _ in fields.pointee.priority }
-        lists[Int(priority.rawValue)].nodes.append(node)
-    }
-
-    /// The next job, with the priority it is listed with: the highest first, and so that none starves. Of 64 picks, four
-    /// look for high, two for normal, and one each for low and very low ones first.
-    mutating func popFirst() -> (JobNode, JobPriority)? {
-        picks &+= 1
-        let first: JobPriority =
-            switch picks & 63 {
-            case 0: .veryLow
-            case 32: .low
-            case 16, 48: .normal
-            case 8, 24, 40, 56: .high
-            default: .veryHigh
-            }
-        if let node = lists[Int(first.rawValue)].popFirst() { return (node, first) }
-        for index in lists.indices {
-            if let node = lists[index].popFirst() { return (node, JobPriority(rawValue: Int8(index))!) }
-        }
-        return nil
-    }
-}
-
 struct QueueState {
     var limit: Int?
     var isSuspended = false
@@ -133,6 +84,7 @@ final class QueueCore: Sendable {
 
     var limit: Int? { state.withLock { $0.limit } }
     var isSuspended: Bool { state.withLock { $0.isSuspended } }
+    var readyEntries: Int { state.withLock { $0.ready.count } }
 
     // MARK: Jobs
 

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a queue keeps of jobs that wait in it: entries of those that have ended do not add up.
+
+import Foundation
+import Testing
+
+@testable import Interlock
+
+// Each is touched by the test's thread only.
+private struct WeakNode {
+    weak var node: JobNode?
+}
+
+@Suite(.timeLimit(.minutes(5))) struct ReadyListTests {
+    private func nodesKept(of jobs: Int, cancelledIn queue: InterlockQueue) -> Int {
+        let nodes = (0..<jobs).map { _ in
+            let job = queue.job { 1 }
+            job.cancel()
+            return WeakNode(node: job.node)
+        }
+        return nodes.count { $0.node != nil }
+    }
+
+    @Test func aSuspendedQueueKeepsAConstantNumberOfCancelledJobs() {
+        let queue = InterlockQueue(name: "suspended", isSuspended: true)
+        #expect(nodesKept(of: 2_000, cancelledIn: queue) <= 64)
+        #expect(queue.count == 0)
+    }
+
+    @Test func aBarrierThatWaitsKeepsAConstantNumberOfCancelledJobs() {
+        let queue = InterlockQueue(name: "behind")
+        let (begun, end) = (Event(), Latch(count: 1))
+        queue.job(isBlocking: true) {
+            begun.happen()
+            end.wait()
+        }
+        begun.wait()
+        queue.addBarrier {}
+        #expect(nodesKept(of: 2_000, cancelledIn: queue) <= 64)
+        end.countDown()
+        queue.wait()
+    }
+
+    /// Those that wait are kept, in their order.
+    @Test func jobsThatWaitAmongCancelledOnesRunInTheirOrder() {
+        let queue = InterlockQueue(name: "among", limit: 1, isSuspended: true)
+        let trace = Trace<Int>()
+        for number in 0..<1_000 {
+            let job = queue.job { trace.add(number) }
+            if number % 3 != 0 { job.cancel() }
+        }
+        queue.resume()
+        queue.wait()
+        #expect(trace.events == (0..<1_000).filter { $0 % 3 == 0 })
+    }
+
+    /// One entry in each of the five lists, however often the priority changes.
+    @Test func aPriorityThatChangesTenThousandTimesKeepsFiveEntries() {
+        let queue = InterlockQueue(name: "changing", limit: 1, isSuspended: true)
+        let trace = Trace<String>()
+        let operation = AsyncOperation<Void> { trace.add("changed") }
+        queue.add(operation)
+        let before = queue.core.readyEntries
+        for _ in 0..<2_000 {
+            for priority in [Operation.QueuePriority.low, .veryHigh, .veryLow, .high, .normal] {
+                operation.queuePriority = priority
+            }
+        }
+        #expect(before == 1)
+        #expect(queue.core.readyEntries == 5)
+        queue.add(AsyncOperation<Void> { trace.add("second") })
+        queue.resume()
+        queue.wait()
+        #expect(trace.events == ["changed", "second"])
+    }
+}
