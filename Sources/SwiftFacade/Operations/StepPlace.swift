@@ -29,6 +29,14 @@ final class StepPlace: OperationQueue, @unchecked Sendable {
         return (current as? StepPlace)?.lender ?? current
     }
 
+    /// The queue in which `operation`, which starts on this thread, has its place; nil where it was started by hand on
+    /// the main thread: Foundation calls the main queue current there whatever runs, and nothing may drain it.
+    static func lender(of operation: Operation) -> OperationQueue? {
+        let current = currentLender
+        if OperationQueue.current !== OperationQueue.main { return current }
+        return OperationQueue.main.operations.contains { $0 === operation } ? current : nil
+    }
+
     /// Runs `inner` for `step`, which executes on this thread: on `queue`, or in the step's place there.
     static func run(
         _ inner: Operation,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The path between the start of an operation and its work: the suspension of its group, delay, conditions, categories,
-// one after the other. None of it holds a thread. Each step first stores, under the record's lock, what an end of the operation has to call off; if
-// the operation has ended by then, the step does not begin. So a cancellation finds everything, and what a step brings
-// after the end is not used.
+// one after the other. None of it holds a thread. Each step first stores, under the record's lock, what an end of the
+// operation has to call off; if the operation has ended by then, the step does not begin. So a cancellation finds
+// everything, and what a step brings after the end is not used.
 //
 //     start ──▶ passSuspension ──▶ passDelay ──▶ passConditions ──▶ takeCategories ──▶ goOn ──▶ execute
 //
@@ -15,7 +15,7 @@ import Foundation
 extension AsyncOperation {
     /// Launched with policies or in a suspended group, on the thread that starts it.
     final func admit() {
-        let place = ResumePlace(startedIn: record.withLock { $0.held.queue })
+        let place = ResumePlace(of: self, startedIn: record.withLock { $0.held.queue })
         passSuspension(place, hasWaited: false)
     }
 
@@ -98,7 +98,8 @@ extension AsyncOperation {
         }
         guard mayRun else { return }
         if let limit, limit.duration <= .zero {
-            timeLimitPassed(limit.duration)
+            // The work has not begun: nobody is told to stop it.
+            _ = limitIsFirst(limit.duration)
             // Where the limit was first, the record keeps that error.
             finish(error: cancellationError)
             return
@@ -119,10 +120,13 @@ extension AsyncOperation {
 
     /// Does nothing where the work has ended, or was cancelled before.
     final func timeLimitPassed(_ limit: Duration) {
+        if limitIsFirst(limit) { executionCancelled() }
+    }
+
+    private func limitIsFirst(_ limit: Duration) -> Bool {
         let error = OperationTimedOut(operation: bareName, limit: limit)
         let (isFirst, listeners) = record.withLock { ($0.requestTimeOut(error), $0.listeners) }
-        guard isFirst else { return }
-        tellCancelled(listeners)
-        executionCancelled()
+        if isFirst { tellCancelled(listeners) }
+        return isFirst
     }
 }

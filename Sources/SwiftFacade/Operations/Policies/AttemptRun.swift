@@ -53,7 +53,7 @@ final class AttemptRun<Output: Sendable>: Sendable {
         _ body: @escaping @Sendable (Attempt<Output>) -> Void
     ) {
         self.operation = operation
-        place = ResumePlace(startedIn: operation.record.withLock { $0.held.queue })
+        place = ResumePlace(of: operation, startedIn: operation.record.withLock { $0.held.queue })
         self.terms = terms
         self.body = body
     }

@@ -18,10 +18,10 @@ struct ResumePlace: Sendable {
     private let lender: OperationQueue?
     private let queue: (any ResumingQueue)?
 
-    /// To be made on the thread that starts the operation.
-    init(startedIn queue: (any ExplainingQueue)?) {
+    /// To be made on the thread that starts `operation`, which `queue` started.
+    init(of operation: Operation, startedIn queue: (any ExplainingQueue)?) {
         self.queue = queue as? any ResumingQueue
-        lender = self.queue == nil ? StepPlace.currentLender : nil
+        lender = self.queue == nil ? StepPlace.lender(of: operation) : nil
     }
 
     /// The queue in which `operation` has its place.

@@ -43,7 +43,7 @@ import Testing
     )
         async
     {
-        let ran = Counter()
+        let (ran, told) = (Counter(), Counter())
         for number in 0..<200 {
             let operation =
                 number % 2 == 0
@@ -52,13 +52,15 @@ import Testing
                     completion.succeed(ran.increment())
                 }
             operation.timeOut(after: limit)
+            operation.onCancel { told.increment() }
             operation.start()
             #expect(operation.isCancelled && operation.isFinished)
             await #expect(throws: OperationTimedOut(operation: "slow", limit: limit)) {
                 try await operation.value
             }
         }
-        #expect(ran.value == 0)
+        // What had not begun is not told to stop.
+        #expect(ran.value == 0 && told.value == 0)
     }
 
     @Test func aClosureIsWaitedForAndItsValueIsNotUsed() async throws {
