@@ -102,8 +102,8 @@ extension AsyncOperation {
             do {
                 let inner = try make(output)
                 // Steps that make steps end and are cancelled one after the other, at any depth.
-                inner.onFinish { outcome in StepEnds.loop.run { completion(outcome) } }
-                completion.onCancel { StepEnds.loop.run { inner.cancel() } }
+                inner.onFinish { outcome in NestedEnds.run { completion(outcome) } }
+                completion.onCancel { NestedEnds.run { inner.cancel() } }
                 // The completion of a step ends the step.
                 try StepPlace.run(inner, for: completion.job as! AsyncOperation<Next>, on: queue)
             } catch {
@@ -150,8 +150,4 @@ extension AsyncOperation {
         next.depend(on: self, as: self)
         return next
     }
-}
-
-private enum StepEnds {
-    static let loop = ThreadLoop<@Sendable () -> Void> { $0() }
 }

@@ -43,6 +43,13 @@ final class ThreadLoop<Item>: @unchecked Sendable {
     }
 }
 
+/// Ends and cancellations that pass on through operations inside operations.
+enum NestedEnds {
+    private static let loop = ThreadLoop<() -> Void> { $0() }
+
+    static func run(_ body: @escaping () -> Void) { loop.run(body) }
+}
+
 /// A new key of the process, for what is on the stack of each thread.
 func threadKey() -> pthread_key_t {
     var key = pthread_key_t()

@@ -151,7 +151,7 @@ final class ChildLedger: Sendable {
     }
 
     func cancelAll() {
-        for child in unfinished { child.cancel() }
+        for child in unfinished { NestedEnds.run { child.cancel() } }
     }
 }
 

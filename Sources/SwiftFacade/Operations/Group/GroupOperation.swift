@@ -127,8 +127,8 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
     ///   misuse.
     /// - Throws: ``ChildRefused``, and the child stays the caller's: after the group's end, its cancellation or, where
     ///   that cancels the others, a failure; for a child that was started or waits for the group.
-    /// - Complexity: O(1), and the unfinished operations above the child with their edges. Takes the lock of
-    ///   ``AsyncOperation/addDependency(_:)``.
+    /// - Complexity: O(1), and the unfinished operations above and in the child with their edges; a group that begins
+    ///   looks through those of its children again. Takes the lock of ``AsyncOperation/addDependency(_:)``.
     public final func add(_ child: AsyncOperation<Element>, weight: Int64 = 1) throws(ChildRefused) {
         try admit(child, weight) { $0.children.append(child) }
     }
@@ -272,7 +272,7 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
         members.withLock { $0.weights.end(child) }
         let removal = ledger.remove(child, error: error)
         if removal.cancelsOthers { cancelChildren() }
-        if removal.isLast { settleResult() }
+        if removal.isLast { NestedEnds.run { self.settleResult() } }
     }
 
     /// All children have ended.
@@ -312,7 +312,7 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
         guard let children = ledger.abandon() else { return }
         for child in children {
             follow(child)
-            ChildEnd.withoutRun(child)
+            NestedEnds.run { ChildEnd.withoutRun(child) }
         }
         forgetMembers()
     }

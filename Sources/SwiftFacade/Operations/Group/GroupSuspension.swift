@@ -10,7 +10,8 @@
 // by the group around it. A group that is cancelled, fails or ends holds nothing any more: its children have been
 // cancelled and have to end.
 //
-// Lock order: the tree's of a group, of those within, then queues, records, the gate's. What was held runs outside all.
+// One change of a tree at a time in the process: so two changes reach every group within in the same order, and the way
+// down is a loop. Lock order: that one, a tree's, then queues, records, the gate's. What was held runs outside all.
 
 import Foundation
 
@@ -45,12 +46,15 @@ final class GroupSuspension: Sendable {
     private struct Release {
         var held: [Held] = []
         var kept: [GroupSuspension] = []
+        /// Groups that are to be told what the one around them is suspended by.
+        var untold: [(GroupSuspension, by: String?)] = []
 
         func run() {
             for work in held { work.claim()?() }
         }
     }
 
+    private static let changing = VisibleMutex(())
     private let tree = VisibleMutex(Tree())
     /// Taken last, also under the lock of a child's record.
     private let gate = VisibleMutex(Gate())
@@ -72,23 +76,29 @@ final class GroupSuspension: Sendable {
 
     /// An inner group was added.
     func adopt(_ inner: GroupSuspension) {
-        var release = Release()
-        tree.withLock { tree in
+        walk { tree, release in
             if tree.inner.count >= tree.sweepLimit {
                 tree.inner.removeAll { $0.suspension == nil }
                 tree.sweepLimit = max(16, 2 * tree.inner.count)
             }
             tree.inner.append(Inner(suspension: inner))
-            inner.inherit(tree.name, &release)
+            release.untold.append((inner, tree.name))
         }
-        release.run()
     }
 
     private func change(_ change: (inout Tree) -> Void) {
-        var release = Release()
-        tree.withLock { tree in
+        walk { tree, release in
             change(&tree)
             apply(&tree, &release)
+        }
+    }
+
+    /// Begins with this tree, and tells what is within.
+    private func walk(_ begin: (inout Tree, inout Release) -> Void) {
+        var release = Release()
+        Self.changing.withLock { _ in
+            tree.withLock { begin(&$0, &release) }
+            while let (inner, name) = release.untold.popLast() { inner.inherit(name, &release) }
         }
         release.run()
     }
@@ -105,14 +115,11 @@ final class GroupSuspension: Sendable {
             tree.isQueueHeld = name != nil
             queue.hold(name != nil)
         }
-        for inner in tree.inner {
-            guard let inner = inner.suspension else { continue }
-            release.kept.append(inner)
-            inner.inherit(name, &release)
-        }
+        let inner = tree.inner.compactMap(\.suspension)
+        release.kept += inner
+        release.untold += inner.map { ($0, name) }
     }
 
-    /// Under the lock of the group around it.
     private func inherit(_ name: String?, _ release: inout Release) {
         tree.withLock { tree in
             if tree.inherited == name { return }
