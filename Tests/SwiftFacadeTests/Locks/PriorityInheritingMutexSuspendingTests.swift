@@ -349,6 +349,22 @@ import Testing
         executor.stop()
     }
 
+    @Test(.enabled(if: RealTime.isAllowed, "no privilege for SCHED_FIFO"))
+    func aThreadThatHandsNoSchedulingOnLendsNone() async throws {
+        let shared = Shared(0)
+        let holder = shared.hold()
+        let executor = RealTimeExecutor(priority: 20, inherited: false)
+        let task = Task(executorPreference: executor) {
+            let before = RealTime.effective
+            let inside = try await shared.mutex.withLock { _ in RealTime.effective }
+            return [before, inside]
+        }
+        #expect(await eventuallySuspending { shared.mutex.storage.errands.count == 1 })
+        holder.letGo()
+        #expect(try await task.value == [20, 0])
+        executor.stop()
+    }
+
     /// low:      [ holds ────────────────────── its own priority seen to be the later task's ── lets go ]
     /// ordinary:       waits ································································ [ last ]
     /// later:                 waits, on an executor of priority 20 ·············· [ first, at priority 20 ]
