@@ -337,8 +337,8 @@ void ilk__watch_release_begin(struct ilk__watch *watch, const void *address) ILK
     watch->id = watch->object != NULL ? ilk__object_id_at(watch->object, address) : 0;
 }
 
-void ilk__watch_release_end(const struct ilk__watch *watch, enum ilk__share share,
-                            const void *site) ILK_NONBLOCKING {
+void ilk__watch_release_end(const struct ilk__watch *watch, enum ilk__share share, const void *site)
+    ILK_NONBLOCKING {
     struct ilk__object *object = still_there(watch->object, watch->id);
     if (object != NULL) {
         note_release(object, share, site);

@@ -77,7 +77,8 @@ static bool semaphore_try_signal(struct semaphore_model *m, uint32_t permits, bo
         permits = ILK_SEMAPHORE_MAX + 1 - m->permits + (uint32_t)m->line_length;
     }
     if (ilk_semaphore_try_signal(m->scene.object, permits) != fits) {
-        return fuzz_mismatch(m->scene.play, "%u permits were %s", (unsigned)permits, fits ? "refused" : "given");
+        return fuzz_mismatch(m->scene.play, "%u permits were %s", (unsigned)permits,
+                             fits ? "refused" : "given");
     }
     return settles(&m->scene);
 }

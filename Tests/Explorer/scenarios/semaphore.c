@@ -341,7 +341,8 @@ EX_SCENARIO(freed_beside_try){
 };
 
 EX_MUST_REACH(states){
-    {"semaphore-try_signal-no-room", {EX_SEMAPHORE_WAITS, EX_SEMAPHORE_HANDS_OVER, EX_SEMAPHORE_LEFT_TO_HOLDER}},
+    {"semaphore-try_signal-no-room",
+     {EX_SEMAPHORE_WAITS, EX_SEMAPHORE_HANDS_OVER, EX_SEMAPHORE_LEFT_TO_HOLDER}},
     {"semaphore-wait-signal", {EX_WAITER_SLEEPS, EX_WAITER_GRANTED_AWAKE}},
     {"semaphore-wait-signal_and_retake",
      {EX_SEMAPHORE_WAITS, EX_SEMAPHORE_UNSERVED, EX_SEMAPHORE_HANDS_OVER, EX_SEMAPHORE_LEFT_TO_HOLDER}},
