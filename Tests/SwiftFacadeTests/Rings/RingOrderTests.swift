@@ -21,9 +21,17 @@ import Testing
 
     /// As often as may be before the first, which is suspended; a service is under way, and serves nothing.
     private static func passSuspendedPop(of ring: MPMCRing<Int>) async throws {
-        #expect(await eventuallySuspending { ring.waiters.consumers.withWaiters { $0.count } == 1 })
+        #expect(await Self.suspendedPops(of: ring, become: 1))
         ring.waiters.combiner.begin()
-        for element in 0..<passes {
+        try await pass(ring)
+    }
+
+    private static func suspendedPops(of ring: MPMCRing<Int>, become count: Int) async -> Bool {
+        await eventuallySuspending { ring.waiters.consumers.withWaiters { $0.count } == count }
+    }
+
+    private static func pass(_ ring: MPMCRing<Int>, times: Int = passes) async throws {
+        for element in 0..<times {
             #expect(ring.tryPush(element))
             #expect(try await ring.pop() == element)
         }
@@ -47,6 +55,28 @@ import Testing
         ring.waiters.servePosted()
         #expect(try await first.value == -1)
         #expect(try await later.value == -2)
+    }
+
+    @Test func theSecondIsPassedAsOftenAgainOnceItIsTheFirst() async throws {
+        let ring = try MPMCRing<Int>(capacity: 4)
+        var waiting: [Task<Int?, any Error>] = []
+        for place in 1...2 {
+            waiting.append(Task { try await ring.pop() })
+            #expect(await Self.suspendedPops(of: ring, become: place))
+        }
+        ring.waiters.combiner.begin()
+        try await Self.pass(ring, times: Self.passes - 1) // the second has tried once
+        #expect(ring.tryPush(-1))
+        ring.waiters.servePosted()
+        #expect(try await waiting[0].value == -1)
+        ring.waiters.combiner.begin()
+        try await Self.pass(ring)
+        #expect(ring.tryPush(-2))
+        let later = Task { try await ring.pop() }
+        #expect(try await waiting[1].value == -2)
+        #expect(ring.tryPush(-3))
+        ring.waiters.servePosted()
+        #expect(try await later.value == -3)
     }
 
     @Test func aSuspendedPushIsPassedSoOftenAtMost() async throws {
