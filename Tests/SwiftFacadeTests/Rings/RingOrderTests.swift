@@ -65,7 +65,7 @@ import Testing
             #expect(await Self.suspendedPops(of: ring, become: place))
         }
         ring.waiters.combiner.begin()
-        try await Self.pass(ring, times: Self.passes - 1) // the second has tried once
+        try await Self.pass(ring, times: Self.passes - 1)  // the second has tried once
         #expect(ring.tryPush(-1))
         ring.waiters.servePosted()
         #expect(try await waiting[0].value == -1)
