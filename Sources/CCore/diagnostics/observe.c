@@ -306,11 +306,7 @@ static uint64_t add_hold(const struct ilk__record *record, struct ilk__object *o
     return hold_ns;
 }
 
-void ilk__watch_release(const void *address, enum ilk__share share, const void *site) ILK_NONBLOCKING {
-    struct ilk__object *object = ilk__object_find(address);
-    if (object == NULL) {
-        return;
-    }
+static void note_release(struct ilk__object *object, enum ilk__share share, const void *site) {
     struct ilk__record *record = ilk__record_known();
     uint64_t since_ns = 0;
     const bool was_held = record != NULL && give_up_held(record, object, share, &since_ns);
@@ -326,6 +322,26 @@ void ilk__watch_release(const void *address, enum ilk__share share, const void *
         ilk__record_begin(record);
         ilk__record_add_event(record, object, (uint64_t)share, since_ns, hold_ns);
         ilk__record_end(record);
+    }
+}
+
+void ilk__watch_release(const void *address, enum ilk__share share, const void *site) ILK_NONBLOCKING {
+    struct ilk__object *object = ilk__object_find(address);
+    if (object != NULL) {
+        note_release(object, share, site);
+    }
+}
+
+void ilk__watch_release_begin(struct ilk__watch *watch, const void *address) ILK_NONBLOCKING {
+    watch->object = ilk__object_find(address);
+    watch->id = watch->object != NULL ? ilk__object_id_at(watch->object, address) : 0;
+}
+
+void ilk__watch_release_end(const struct ilk__watch *watch, enum ilk__share share, const void *site)
+    ILK_NONBLOCKING {
+    struct ilk__object *object = still_there(watch->object, watch->id);
+    if (object != NULL) {
+        note_release(object, share, site);
     }
 }
 ILK_TRUSTED_NONBLOCKING_END

@@ -41,6 +41,10 @@ void ilk__watch_taken(const void *address, enum ilk__share share, const void *si
 
 /* Before a share is given up. */
 void ilk__watch_release(const void *address, enum ilk__share share, const void *site) ILK_NONBLOCKING;
+/* Where that may fail: the first before it, the second if the share was given up. The object may have ended between. */
+void ilk__watch_release_begin(struct ilk__watch *watch, const void *address) ILK_NONBLOCKING;
+void ilk__watch_release_end(const struct ilk__watch *watch, enum ilk__share share, const void *site)
+    ILK_NONBLOCKING;
 /* After a downgrade. */
 void ilk__watch_downgrade(const void *address);
 

@@ -14,7 +14,8 @@
  *   2d               a destroyer, d < rounds * parties       2d + 1, and sleeps
  * The barrier is at rest, and may be freed, where d = rounds * parties.
  *
- * A party mistakes a round for its own only if 2^32 rounds of other threads fit between two of its probes.
+ * A party mistakes a round for its own only if 2^32 rounds of other threads fit between two of its probes, and sleeps
+ * past the end of its own only if as many departures as `left` counts, 2^31, fit between its probe and its sleep.
  */
 #include "diagnostics/misuse.h"
 #include "diagnostics/names.h"

@@ -332,23 +332,30 @@ static void give(ilk_semaphore *semaphore, uint32_t permits, bool *fits) {
     }
 }
 
-static void signal_at(ilk_semaphore *semaphore, uint32_t permits, bool *fits, const void *site) {
+ILK_NOINLINE void ilk__semaphore_signal_slow(ilk_semaphore *semaphore, uint32_t permits) {
     if (permits == 0) {
         return;
     }
     if (semaphore_is_watched_already(semaphore)) {
-        ilk__watch_release(semaphore, ILK__SHARE_WRITE, site);
+        ilk__watch_release(semaphore, ILK__SHARE_WRITE, ILK__CALLER);
     }
-    give(semaphore, permits, fits);
-}
-
-ILK_NOINLINE void ilk__semaphore_signal_slow(ilk_semaphore *semaphore, uint32_t permits) {
-    signal_at(semaphore, permits, NULL, ILK__CALLER);
+    give(semaphore, permits, NULL);
 }
 
 ILK_NOINLINE bool ilk_semaphore_try_signal(ilk_semaphore *semaphore, uint32_t permits) {
+    if (permits == 0) {
+        return true;
+    }
     bool fits = true;
-    signal_at(semaphore, permits, &fits, ILK__CALLER);
+    struct ilk__watch watch;
+    const bool watched = semaphore_is_watched_already(semaphore);
+    if (watched) {
+        ilk__watch_release_begin(&watch, semaphore);
+    }
+    give(semaphore, permits, &fits); /* the semaphore may be gone (D) */
+    if (watched && fits) {
+        ilk__watch_release_end(&watch, ILK__SHARE_WRITE, ILK__CALLER);
+    }
     return fits;
 }
 

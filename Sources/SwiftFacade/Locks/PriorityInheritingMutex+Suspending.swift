@@ -26,7 +26,8 @@ extension PriorityInheritingMutex where Value: ~Copyable {
     /// The threads of a mutex that wait for tasks are one for each scheduling (policy, priority and nice value) of the
     /// tasks' threads: on the cooperative pool, where all are alike, one. It serves its tasks in their order, runs and
     /// waits as their threads are scheduled, and lends that to the holder. A task lends more than an ordinary thread
-    /// only on an executor of its own, with real-time threads. `TaskPriority`, which the kernel does not know, and later
+    /// only on an executor of its own, with real-time threads, unless those hand their scheduling to no thread they
+    /// start (`SCHED_RESET_ON_FORK`, which rtkit sets). `TaskPriority`, which the kernel does not know, and later
     /// escalation are not lent. A task that runs `body` is raised by the waiters like any holder: `body` stays on one
     /// thread. The thread ends when it has the mutex and no task waits; what cancelled tasks lent, it lends until then.
     /// Where the system makes no thread, the task tries each millisecond for a thread and for the mutex, runs `body`

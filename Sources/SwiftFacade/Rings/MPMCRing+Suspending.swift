@@ -132,18 +132,9 @@ extension MPMCRing: AsyncSequence {
         ///
         /// - Throws: The ring's ``closingError``, once it is drained.
         @inlinable
-        public mutating func next() async throws -> Element? {
-            if hasEnded { return nil }
-            if ring.mayPass(ring.waiters.popPasses), let element = ring.tryPopSpinning() { return element }
-            hasEnded = true
-            let element = try ring.waiters.nextOrEnd(await ring.waiters.pop(until: nil))
-            hasEnded = element == nil
-            return element
-        }
-
-        /// As ``next()``, in the isolation of the caller.
-        @inlinable
-        public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Element? {
+        public mutating func next(
+            isolation actor: isolated (any Actor)? = #isolation
+        ) async throws -> Element? {
             if hasEnded { return nil }
             if ring.mayPass(ring.waiters.popPasses), let element = ring.tryPopSpinning() { return element }
             hasEnded = true

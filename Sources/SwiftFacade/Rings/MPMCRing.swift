@@ -26,8 +26,9 @@ import CInterlock
 ///
 /// In `async` code `pop()` and `push(_:)` suspend. Suspended tasks are served in the order in which they came. One that
 /// comes later may go before them, 1,024 times at most before the first of them: then tasks queue, also where there is an
-/// element, until it has been served. (Not counted: calls that began before it was suspended.) Threads, and calls that do
-/// not wait, never queue, and have no such bound: a task or thread that waits beside them may wait long.
+/// element, until it has been served. (Not counted: calls that began before it was suspended.) Then the next is the
+/// first, so the third to be suspended may be passed 3,072 times. Threads, and calls that do not wait, never queue, and
+/// have no such bound: a task or thread that waits beside them may wait long.
 /// `for try await` takes elements until the ring is closed and drained:
 ///
 /// ```swift

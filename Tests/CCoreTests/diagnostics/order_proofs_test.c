@@ -94,6 +94,23 @@ static void a_semaphore_that_turns_out_to_be_a_lock_is_reported(void **state) {
     ilk_semaphore_destroy(&permit);
 }
 
+/* The permit stays with the thread, and the semaphore a lock. */
+static void a_signal_that_found_no_room_gives_nothing_back(void **state) {
+    (void)state;
+    begin_reports();
+    ilk_semaphore_init(&permit, 1);
+    ilk_mutex_init(&mutex, false);
+    ilk_semaphore_wait(&permit);
+    check(!ilk_semaphore_try_signal(&permit, ILK_SEMAPHORE_MAX + 1));
+    ilk_mutex_lock(&mutex);
+    ilk_mutex_unlock(&mutex);
+    check(ilk_semaphore_try_signal(&permit, 1));
+    check_equal(reports.count, 0);
+    wait_under_mutex(NULL);
+    check_equal(reports.count, 1);
+    ilk_semaphore_destroy(&permit);
+}
+
 /* A pair of shares that closes no circle must not hide one that does. */
 static void an_order_is_searched_with_each_of_its_shares(void **state) {
     (void)state;
@@ -151,6 +168,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(orders_of_readers_are_reported_once_a_writer_has_come),
     cmocka_unit_test(a_try_of_the_writer_is_enough),
     cmocka_unit_test(a_semaphore_that_turns_out_to_be_a_lock_is_reported),
+    cmocka_unit_test(a_signal_that_found_no_room_gives_nothing_back),
     cmocka_unit_test(an_order_is_searched_with_each_of_its_shares),
     cmocka_unit_test(a_thread_that_leaves_the_guard_out_is_reported),
 };

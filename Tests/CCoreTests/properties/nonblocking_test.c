@@ -310,8 +310,11 @@ static void try_everything(int signal) {
     if (ilk_semaphore_try_wait(&handled.semaphore)) {
         ilk_semaphore_signal(&handled.semaphore, 1);
     }
-    ilk_semaphore_signal(&handled.semaphore, 1);
-    handled.runs++;
+    if (handled.runs++ == 0) {
+        ilk_semaphore_signal(&handled.semaphore, 1);
+    } else {
+        check(ilk_semaphore_try_signal(&handled.semaphore, 1));
+    }
 }
 
 static void wait_interrupted(void *context) {

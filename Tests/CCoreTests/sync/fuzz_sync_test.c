@@ -53,7 +53,7 @@ static bool semaphore_take(struct semaphore_model *m, int number, enum manner ma
     return answers(&m->scene, number, permit_calls[manner], short_limit(argument), ILK_TIMEDOUT);
 }
 
-static bool semaphore_signal(struct semaphore_model *m, uint32_t permits) {
+static void semaphore_serve(struct semaphore_model *m, uint32_t permits) {
     int served = (uint32_t)m->line_length < permits ? m->line_length : (int)permits;
     for (int i = 0; i < served; i++) {
         m->scene.waiting[m->line[i]] = false;
@@ -61,13 +61,32 @@ static bool semaphore_signal(struct semaphore_model *m, uint32_t permits) {
     m->line_length -= served;
     memmove(m->line, m->line + served, (size_t)m->line_length * sizeof *m->line);
     m->permits += permits - (uint32_t)served;
+}
+
+static bool semaphore_signal(struct semaphore_model *m, uint32_t permits) {
+    semaphore_serve(m, permits);
     ilk_semaphore_signal(m->scene.object, permits);
     return settles(&m->scene);
 }
 
-enum semaphore_verb { S_WAIT, S_SIGNAL };
+/* A few, or one more than there is room for. */
+static bool semaphore_try_signal(struct semaphore_model *m, uint32_t permits, bool fits) {
+    if (fits) {
+        semaphore_serve(m, permits);
+    } else {
+        permits = ILK_SEMAPHORE_MAX + 1 - m->permits + (uint32_t)m->line_length;
+    }
+    if (ilk_semaphore_try_signal(m->scene.object, permits) != fits) {
+        return fuzz_mismatch(m->scene.play, "%u permits were %s", (unsigned)permits,
+                             fits ? "refused" : "given");
+    }
+    return settles(&m->scene);
+}
 
-static const struct fuzz_verb semaphore_verbs[] = {[S_WAIT] = {"wait", 8}, [S_SIGNAL] = {"signal", 3}};
+enum semaphore_verb { S_WAIT, S_SIGNAL, S_TRY_SIGNAL };
+
+static const struct fuzz_verb semaphore_verbs[] = {
+    [S_WAIT] = {"wait", 8}, [S_SIGNAL] = {"signal", 2}, [S_TRY_SIGNAL] = {"try_signal", 2}};
 
 static bool play_semaphore(struct fuzz_play *play, const struct fuzz_step *steps, size_t count) {
     uint64_t random = ~play->seed;
@@ -83,6 +102,8 @@ static bool play_semaphore(struct fuzz_play *play, const struct fuzz_step *steps
         const int number = (int)(argument % ACTORS);
         if (steps[play->at].verb == S_SIGNAL) {
             agreed = semaphore_signal(&m, argument % 4);
+        } else if (steps[play->at].verb == S_TRY_SIGNAL) {
+            agreed = semaphore_try_signal(&m, argument % 4, argument / 4 % 2 == 0);
         } else if (!m.scene.waiting[number]) {
             agreed = semaphore_take(&m, number, (enum manner)(argument / ACTORS % 3), argument / ACTORS / 3);
         }
@@ -275,6 +296,7 @@ static bool play_barrier(struct fuzz_play *play, const struct fuzz_step *steps, 
         crew_abandon();
         return false;
     }
+    ilk_barrier_destroy(barrier);
     free(barrier);
     return true;
 }

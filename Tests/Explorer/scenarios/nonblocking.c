@@ -95,6 +95,9 @@ static void signal_one(void) {
 static void signal_two(void) {
     ilk_semaphore_signal(&semaphore, 2);
 }
+static void try_signal(void) {
+    ex_expect(ilk_semaphore_try_signal(&semaphore, 1), "there is room");
+}
 static void wait(void) {
     ilk_semaphore_wait(&semaphore);
 }
@@ -121,6 +124,7 @@ SIGNAL_NEVER_SLEEPS(signal_wait_until, FIRST, signal_two, wait, wait_until);
 SIGNAL_NEVER_SLEEPS(signal_signal_wait_wait, FIRST | SECOND, signal_one, signal_one, wait, wait);
 SIGNAL_NEVER_SLEEPS(signal_try_wait, FIRST | SECOND, signal_two, try_wait, wait);
 SIGNAL_NEVER_SLEEPS(signal_value_wait, FIRST, signal_one, read_value, wait);
+SIGNAL_NEVER_SLEEPS(try_signal_value_wait, FIRST, try_signal, read_value, wait);
 
 EX_MUST_REACH(states){
     {"rwlock-nonblocking-downgrade_write_read",
@@ -156,6 +160,7 @@ EX_MUST_REACH(states){
     {"rwlock-nonblocking-write_unlock_write_write",
      {EX_LOCK_WRITER_WAITS, EX_LOCK_TO_EXCLUSIVE, EX_LOCK_LEFT_TO_QUEUE_HOLDER}},
     {"semaphore-nonblocking-*", {EX_SEMAPHORE_WAITS, EX_SEMAPHORE_HANDS_OVER}},
-    {"semaphore-nonblocking-signal_value_wait", {EX_SEMAPHORE_LEFT_TO_HOLDER}},
+    {"semaphore-nonblocking-signal_value_wait semaphore-nonblocking-try_signal_value_wait",
+     {EX_SEMAPHORE_LEFT_TO_HOLDER}},
     {"semaphore-nonblocking-signal_wait_until", {EX_SEMAPHORE_LATE_AND_SERVED}},
 };

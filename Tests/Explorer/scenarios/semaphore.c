@@ -13,6 +13,7 @@ static struct {
     uint32_t data; /* what one permit guards */
     ILK_ATOMIC(uint32_t) served;
     uint32_t first_permits;
+    uint32_t given; /* by signals that may be refused */
 } s;
 
 static void begin(uint32_t permits) {
@@ -21,6 +22,7 @@ static void begin(uint32_t permits) {
     s.first_permits = permits;
     s.data = 0;
     s.served = 0;
+    s.given = 0;
     s.heap = NULL;
 }
 static void setup_empty(void) {
@@ -136,6 +138,35 @@ SCENARIO(try_two, "wait-try_wait-signal_two", setup_empty, wait, try_wait_once, 
 SCENARIO(signal_signal, "wait-signal-signal_two", setup_empty, wait, signal_one, signal_two);
 
 SCENARIO(retaken, "wait-signal_and_retake", setup_empty, wait, signal_and_retake);
+
+/* Refused, or given in whole: where one signal has the queue, the other's permit may take the room that it counted. */
+static void try_signal(uint32_t permits) {
+    if (ilk_semaphore_try_signal(&s.semaphore, permits)) {
+        s.given += permits;
+    }
+}
+static void try_signal_three(void) {
+    try_signal(3);
+}
+static void try_signal_most(void) {
+    try_signal(ILK_SEMAPHORE_MAX);
+}
+static void wait_for_any(void) {
+    ilk_semaphore_wait(&s.semaphore);
+}
+static void check_given(void) {
+    const int64_t left = ilk_semaphore_value(&s.semaphore);
+    ex_expect(left == (int64_t)s.given - 1, "%lld permits are left of %u", (long long)left, s.given);
+    ilk_semaphore_destroy(&s.semaphore);
+}
+EX_SCENARIO(no_room){
+    .name = "semaphore-try_signal-no-room",
+    .claim = "a signal that is refused gives nothing, and one that is not gives all",
+    .setup = setup_empty,
+    .threads = {wait_for_any, try_signal_most, try_signal_three},
+    .check = check_given,
+    .spurious_wakeups = 1,
+};
 
 /* The last waiter to leave leaves nothing for a signal to mend. */
 SCENARIO(no_signal, "wait_until-wait_until-no-signal", setup_empty, wait_until_once, wait_until_once);
@@ -278,6 +309,9 @@ static void wait_until_and_free(void) {
 static void signal_heap(void) {
     ilk_semaphore_signal(s.heap, 1);
 }
+static void try_signal_heap(void) {
+    ex_expect(ilk_semaphore_try_signal(s.heap, 1), "refused");
+}
 
 EX_SCENARIO(freed){
     .name = "semaphore-freed-by-the-waiter",
@@ -297,13 +331,24 @@ EX_SCENARIO(freed_late){
     .timeouts = 1,
 };
 
+EX_SCENARIO(freed_beside_try){
+    .name = "semaphore-freed-by-the-waiter-try_signal",
+    .claim = "nor does a signal that might have been refused",
+    .setup = setup_heap,
+    .threads = {wait_and_free, try_signal_heap},
+    .titles = {"waiter", "signaller"},
+    .spurious_wakeups = 1,
+};
+
 EX_MUST_REACH(states){
+    {"semaphore-try_signal-no-room",
+     {EX_SEMAPHORE_WAITS, EX_SEMAPHORE_HANDS_OVER, EX_SEMAPHORE_LEFT_TO_HOLDER}},
     {"semaphore-wait-signal", {EX_WAITER_SLEEPS, EX_WAITER_GRANTED_AWAKE}},
     {"semaphore-wait-signal_and_retake",
      {EX_SEMAPHORE_WAITS, EX_SEMAPHORE_UNSERVED, EX_SEMAPHORE_HANDS_OVER, EX_SEMAPHORE_LEFT_TO_HOLDER}},
     {"semaphore-*signal_two semaphore-no-* semaphore-order semaphore-value",
      {EX_SEMAPHORE_WAITS, EX_SEMAPHORE_HANDS_OVER, EX_SEMAPHORE_LEFT_TO_HOLDER}},
-    {"semaphore-*use semaphore-freed-by-the-waiter semaphore-wait-*",
+    {"semaphore-*use semaphore-freed-by-the-waiter* semaphore-wait-*",
      {EX_SEMAPHORE_WAITS, EX_SEMAPHORE_HANDS_OVER}},
     {"semaphore-*use_until semaphore-freed-by-the-late-waiter semaphore-two-time-out",
      {EX_SEMAPHORE_WAITS, EX_SEMAPHORE_HANDS_OVER, EX_SEMAPHORE_LEFT_TO_HOLDER, EX_SEMAPHORE_LATE_IN_QUEUE,

@@ -276,6 +276,10 @@ import Testing
             FIFOSemaphore(permits: 1).signal(-1)
         }
         #expect(negative?.report.contains("): -1 permits; a semaphore holds") == true)
+        let negativeTry = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            _ = FIFOSemaphore(permits: 1).trySignal(-1)
+        }
+        #expect(negativeTry?.report.contains("interlock: FIFOSemaphore.trySignal(") == true)
         let overflow = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let semaphore = FIFOSemaphore(permits: 268_435_455)
             semaphore.signal(0)

@@ -4,7 +4,6 @@
 // task holds no thread of the cooperative pool.
 
 import Foundation
-import Synchronization
 import Testing
 
 @testable import Interlock
@@ -316,20 +315,29 @@ import Testing
         MainActor.assertIsolated()
     }
 
+    /// An ordinary thread takes the mutex, and lets go once it runs at priority 20. The answer waits for it.
+    private static func holdUntilRaised<Value: ~Copyable>(_ shared: Shared<Value>) -> () -> Bool {
+        let held = Event()
+        let raised = Event()
+        let low = TestThread {
+            shared.mutex.withLock { _ in
+                held.happen()
+                if eventually({ RealTime.effective == 20 }) { raised.happen() }
+            }
+        }
+        held.wait()
+        return {
+            low.join()
+            return raised.wait(.seconds(0))
+        }
+    }
+
     /// low:    [ holds ──────────────── its own priority seen to be the task's ── lets go ]
     /// task:            waits, on an executor of priority 20 ·········· [ runs at priority 20 ]
     @Test(.enabled(if: RealTime.isAllowed, "no privilege for SCHED_FIFO"))
     func aTaskLendsThePriorityOfTheThreadItRunsOn() async throws {
         let shared = Shared(0)
-        let held = Event()
-        let raised = Atomic<Bool>(false)
-        let low = TestThread {
-            shared.mutex.withLock { _ in
-                held.happen()
-                raised.store(eventually { RealTime.effective == 20 }, ordering: .releasing)
-            }
-        }
-        held.wait()
+        let wasRaised = Self.holdUntilRaised(shared)
         let executor = RealTimeExecutor(priority: 20)
         let task = Task(executorPreference: executor) {
             let before = RealTime.own
@@ -337,10 +345,24 @@ import Testing
             return [before, inside]
         }
         #expect(try await task.value == [20, 20])
-        low.join()
+        #expect(wasRaised())
         executor.stop()
-        let wasRaised = raised.load(ordering: .acquiring)
-        #expect(wasRaised)
+    }
+
+    @Test(.enabled(if: RealTime.isAllowed, "no privilege for SCHED_FIFO"))
+    func aThreadThatHandsNoSchedulingOnLendsNone() async throws {
+        let shared = Shared(0)
+        let holder = shared.hold()
+        let executor = RealTimeExecutor(priority: 20, inherited: false)
+        let task = Task(executorPreference: executor) {
+            let before = RealTime.effective
+            let inside = try await shared.mutex.withLock { _ in RealTime.effective }
+            return [before, inside]
+        }
+        #expect(await eventuallySuspending { shared.mutex.storage.errands.count == 1 })
+        holder.letGo()
+        #expect(try await task.value == [20, 0])
+        executor.stop()
     }
 
     /// low:      [ holds ────────────────────── its own priority seen to be the later task's ── lets go ]
@@ -349,15 +371,7 @@ import Testing
     @Test(.enabled(if: RealTime.isAllowed, "no privilege for SCHED_FIFO"))
     func aLaterTaskLendsItsPriorityAndGoesFirst() async throws {
         let shared = Shared([Int32]())
-        let held = Event()
-        let raised = Atomic<Bool>(false)
-        let low = TestThread {
-            shared.mutex.withLock { _ in
-                held.happen()
-                raised.store(eventually { RealTime.effective == 20 }, ordering: .releasing)
-            }
-        }
-        held.wait()
+        let wasRaised = Self.holdUntilRaised(shared)
         let ordinary = (0..<4).map { _ in
             Task { try await shared.mutex.withLock { $0.append(RealTime.own) } }
         }
@@ -368,10 +382,8 @@ import Testing
         }
         try await later.value
         for task in ordinary { try await task.value }
-        low.join()
+        #expect(wasRaised())
         executor.stop()
-        let wasRaised = raised.load(ordering: .acquiring)
-        #expect(wasRaised)
         #expect(try await shared.mutex.withLock { $0 } == [20, 0, 0, 0, 0])
     }
 }

@@ -19,6 +19,24 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct RingOrderTests {
     private static let passes = 1_024
 
+    /// As often as may be before the first, which is suspended; a service is under way, and serves nothing.
+    private static func passSuspendedPop(of ring: MPMCRing<Int>) async throws {
+        #expect(await Self.suspendedPops(of: ring, become: 1))
+        ring.waiters.combiner.begin()
+        try await pass(ring)
+    }
+
+    private static func suspendedPops(of ring: MPMCRing<Int>, become count: Int) async -> Bool {
+        await eventuallySuspending { ring.waiters.consumers.withWaiters { $0.count } == count }
+    }
+
+    private static func pass(_ ring: MPMCRing<Int>, times: Int = passes) async throws {
+        for element in 0..<times {
+            #expect(ring.tryPush(element))
+            #expect(try await ring.pop() == element)
+        }
+    }
+
     @Test func aSuspendedPopIsPassedSoOftenAtMost() async throws {
         let ring = try MPMCRing<Int>(capacity: 4)
         let done = Finished()
@@ -26,12 +44,7 @@ import Testing
             defer { done.count.add(1, ordering: .relaxed) }
             return try await ring.pop()
         }
-        #expect(await eventuallySuspending { ring.waiters.consumers.withWaiters { $0.count } == 1 })
-        ring.waiters.combiner.begin()
-        for element in 0..<RingOrderTests.passes {
-            #expect(ring.tryPush(element))
-            #expect(try await ring.pop() == element)
-        }
+        try await Self.passSuspendedPop(of: ring)
         #expect(ring.tryPush(-1))
         let later = Task {
             defer { done.count.add(1, ordering: .relaxed) }
@@ -42,6 +55,28 @@ import Testing
         ring.waiters.servePosted()
         #expect(try await first.value == -1)
         #expect(try await later.value == -2)
+    }
+
+    @Test func theSecondIsPassedAsOftenAgainOnceItIsTheFirst() async throws {
+        let ring = try MPMCRing<Int>(capacity: 4)
+        var waiting: [Task<Int?, any Error>] = []
+        for place in 1...2 {
+            waiting.append(Task { try await ring.pop() })
+            #expect(await Self.suspendedPops(of: ring, become: place))
+        }
+        ring.waiters.combiner.begin()
+        try await Self.pass(ring, times: Self.passes - 1)  // the second has tried once
+        #expect(ring.tryPush(-1))
+        ring.waiters.servePosted()
+        #expect(try await waiting[0].value == -1)
+        ring.waiters.combiner.begin()
+        try await Self.pass(ring)
+        #expect(ring.tryPush(-2))
+        let later = Task { try await ring.pop() }
+        #expect(try await waiting[1].value == -2)
+        #expect(ring.tryPush(-3))
+        ring.waiters.servePosted()
+        #expect(try await later.value == -3)
     }
 
     @Test func aSuspendedPushIsPassedSoOftenAtMost() async throws {
@@ -71,15 +106,27 @@ import Testing
         #expect(ring.tryPop() == -2)
     }
 
+    /// Both elements are there before it asks; the first is served, and the second stays.
+    @Test func aCancelledTaskThatHasToQueueTakesNothing() async throws {
+        let ring = try MPMCRing<Int>(capacity: 4)
+        let first = Task { try await ring.pop() }
+        try await Self.passSuspendedPop(of: ring)
+        #expect(ring.tryPush(-1) && ring.tryPush(-2))
+        let cancelled = Task {
+            await untilCancelled()
+            return try await ring.pop()
+        }
+        cancelled.cancel()
+        await #expect(throws: CancellationError.self) { try await cancelled.value }
+        ring.waiters.servePosted()
+        #expect(try await first.value == -1)
+        #expect(ring.tryPop() == -2)
+    }
+
     @Test func afterTheFirstHasGivenUpTasksNeedNotQueue() async throws {
         let ring = try MPMCRing<Int>(capacity: 4)
         let first = Task { try await ring.pop() }
-        #expect(await eventuallySuspending { ring.waiters.consumers.withWaiters { $0.count } == 1 })
-        ring.waiters.combiner.begin()
-        for element in 0..<RingOrderTests.passes {
-            #expect(ring.tryPush(element))
-            #expect(try await ring.pop() == element)
-        }
+        try await Self.passSuspendedPop(of: ring)
         first.cancel()
         await #expect(throws: CancellationError.self) { try await first.value }
         for element in 0..<2 * RingOrderTests.passes {

@@ -16,11 +16,15 @@ enum RealTime {
     }()
 
     /// Gives the calling thread a real-time priority (1 to 99, first in first out), for the rest of its life.
+    ///
+    /// - Parameter inherited: Whether threads that it starts have it too; otherwise they are ordinary ones.
     @discardableResult
-    static func become(_ priority: Int32) -> Bool {
+    static func become(_ priority: Int32, inherited: Bool = true) -> Bool {
         var parameters = sched_param()
         parameters.sched_priority = priority
-        return pthread_setschedparam(pthread_self(), SCHED_FIFO, &parameters) == 0
+        let resetOnFork: Int32 = 0x4000_0000
+        let policy = inherited ? SCHED_FIFO : SCHED_FIFO | resetOnFork
+        return pthread_setschedparam(pthread_self(), policy, &parameters) == 0
     }
 
     /// The calling thread's own real-time priority, 0 for none.
@@ -50,9 +54,9 @@ final class RealTimeExecutor: TaskExecutor {
     private let wanted = DispatchSemaphore(value: 0)
     private let ended = DispatchSemaphore(value: 0)
 
-    init(priority: Int32) {
+    init(priority: Int32, inherited: Bool = true) {
         let thread = Thread { [self] in
-            RealTime.become(priority)
+            RealTime.become(priority, inherited: inherited)
             while true {
                 wanted.wait()
                 guard let job = jobs.popFirst() else { break }
