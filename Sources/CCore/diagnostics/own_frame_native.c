@@ -24,33 +24,64 @@ static bool ends(const char *name, const char *ending) {
     return length >= size && strcmp(name + length - size, ending) == 0;
 }
 
-/* The module of the extension that a Swift function is in, as in "(extension in Interlock):Swift.Array.locked()":
- * whether there is one, and it is `module`. */
-static bool is_in_extension(const char *name, const char *module, bool *has_extension) {
+/* The first "(extension in " that is in no brackets: others are of the types of arguments. */
+static const char *find_extension(const char *plain) {
     static const char words[] = "(extension in ";
+    unsigned depth = 0;
+    for (const char *at = plain; *at != '\0'; at++) {
+        if (depth == 0 && begins(at, words)) {
+            return at + sizeof words - 1;
+        }
+        const bool is_arrow = *at == '>' && at > plain && at[-1] == '-';
+        if (*at == '(' || *at == '<') {
+            depth++;
+        } else if (depth > 0 && !is_arrow && (*at == ')' || *at == '>')) {
+            depth--;
+        }
+    }
+    return NULL;
+}
+
+/* "Program" of "protocol witness for Program.Visits.visit() -> () in conformance Swift.Int : Program.Visits in Program":
+ * the program's method may be inlined there. */
+static const char *find_conformance(const char *plain) {
+    static const char words[] = " in ";
+    const char *module = NULL;
+    if (strstr(plain, "protocol witness for ") != NULL) {
+        for (const char *at = plain; (at = strstr(at, words)) != NULL;) {
+            at += sizeof words - 1;
+            module = at;
+        }
+    }
+    return module;
+}
+
+static bool is_module(const char *named, const char *module) {
+    return begins(named, module) && (named[strlen(module)] == ')' || named[strlen(module)] == '\0');
+}
+
+/* Whether a Swift function is declared where its type is, or else in an extension or a conformance of Interlock's, as
+ * "(extension in Interlock):Swift.Array.locked()" is, or of the standard library's. */
+static bool is_declared_there(const char *name, bool or_by_swift) {
     char *plain = ilk__demangled(name);
-    const char *extension = plain != NULL ? strstr(plain, words) : NULL;
-    *has_extension = extension != NULL;
-    const bool is_it = extension != NULL && begins(extension + sizeof words - 1, module);
+    const char *module = plain != NULL ? find_conformance(plain) : NULL;
+    module = plain != NULL && module == NULL ? find_extension(plain) : module;
+    const bool is_there = module == NULL || is_module(module, "Interlock") || (or_by_swift && is_module(module, "Swift"));
     free(plain);
-    return is_it;
+    return is_there;
 }
 
 /* A mangled name begins with the module that declares the outermost type or function, also of closures and of what was
  * specialised in another module. */
 static bool is_own_swift(const char *name) {
-    bool has_extension;
     if (begins(name, "$s9Interlock")) {
-        return is_in_extension(name, "Interlock)", &has_extension) || !has_extension;
+        return is_declared_there(name, false);
     }
     if (ends(name, "TR") || ends(name, "TRTA")) { /* thunks between two conventions of calling */
         return true;
     }
-    if (begins(name, "$ss") || begins(name, "$sS")) { /* the standard library, and what C declares */
-        return is_in_extension(name, "Interlock)", &has_extension) || !has_extension ||
-               is_in_extension(name, "Swift)", &has_extension);
-    }
-    return false;
+    /* The standard library, and what C declares. */
+    return (begins(name, "$ss") || begins(name, "$sS")) && is_declared_there(name, true);
 }
 
 static const char *past(const char *name, const char *beginning) {

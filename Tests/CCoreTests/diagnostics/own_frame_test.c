@@ -1,13 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which frames of a stack come before the program's line. The linker puts the test in place of the symbol tables.
+ * Which frames of a stack come before the program's line. The linker puts the test in place of the symbol tables and
+ * of Swift's demangler.
  */
 #include "diagnostics/stack.h"
 #include "support/test.h"
 #include <string.h>
 
 static unsigned readings;
-static const char *fake_name, *fake_module;
+static const char *fake_name, *fake_module, *fake_plain;
+
+char *__wrap_ilk__demangled(const char *name);
+
+char *__wrap_ilk__demangled(const char *name) {
+    (void)name;
+    return fake_plain != NULL ? strdup(fake_plain) : NULL;
+}
 
 const char *__wrap_ilk__frame_function(const void *frame, char module[ILK__MODULE_SIZE]);
 
@@ -80,6 +88,43 @@ static void functions_that_may_have_the_programs_inlined_are_lines(void **state)
     assert_false(is_own(NULL, "libaccounts.so"));
 }
 
+/* What the program adds to a type of another module is named after that module. */
+static void the_programs_extensions_are_lines(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *plain;
+        bool is_own;
+    } functions[] = {
+        {"$s9Interlock5LatchC4waityyF", "Interlock.Latch.wait() -> ()", true},
+        {"$sSa9InterlockE6lockedyyF", "(extension in Interlock):Swift.Array.locked() -> ()", true},
+        {"$sSTsE7forEachyyy", "(extension in Swift):Swift.Sequence.forEach((A) -> ()) -> ()", true},
+        {"$sSiSHsSH4hash4intoys6HasherVz_tFTW",
+         "protocol witness for Swift.Hashable.hash(into: inout Swift.Hasher) -> () in conformance Swift.Int : "
+         "Swift.Hashable in Swift",
+         true},
+        {"$s9Interlock5LatchCAAE", "closure #1 () -> () in (extension in Interlock):Interlock.Latch.f() -> ()", true},
+        {"$s9Interlock5LatchC4BookE", "(extension in Book):Interlock.Latch.f() -> ()", false},
+        {"$s9Interlock5LatchC10InterlockKE", "(extension in InterlockKit):Interlock.Latch.f() -> ()", false},
+        {"$s9Interlock13ReadWriteLockV4BookE",
+         "closure #1 ((A) -> (extension in Interlock):Interlock.ReadWriteLock<A>.UpgradableView) -> () in (extension in "
+         "Book):Interlock.ReadWriteLock.f() -> ()",
+         false},
+        {"$sSa4BookE", "(extension in Book):Swift.Array.f((extension in Swift):Swift.Sequence.Element) -> ()", false},
+        {"$sSi4Book6VisitsA2aBP5visityyFTW",
+         "protocol witness for Book.Visits.visit() -> () in conformance Swift.Int : Book.Visits in Book", false},
+        {"$s9Interlock5LatchC4Book6VisitsA2aBP5visityyFTWTm",
+         "merged protocol witness for Book.Visits.visit() -> () in conformance Interlock.Latch : Book.Visits in Book",
+         false},
+    };
+    for (size_t index = 0; index < sizeof functions / sizeof *functions; index++) {
+        fake_plain = functions[index].plain;
+        if (is_own(functions[index].name, "exe") != functions[index].is_own) {
+            fail_msg("%s is%s a line of the program", fake_plain, functions[index].is_own ? "" : " not");
+        }
+    }
+    fake_plain = NULL;
+}
+
 /*   ilk_mutex_lock              ilk_mutex_lock
  *   sort (libc)                 run, in which all of the program's is inlined
  *   book            <- line     start_thread (libc)                 no line: all are shown   */
@@ -120,6 +165,7 @@ static void a_frame_is_looked_up_once(void **state) {
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(frames_of_interlock_and_of_lock_wrappers_are_no_lines),
     cmocka_unit_test(functions_that_may_have_the_programs_inlined_are_lines),
+    cmocka_unit_test(the_programs_extensions_are_lines),
     cmocka_unit_test(a_frame_of_the_system_is_no_line),
     cmocka_unit_test(a_frame_is_looked_up_once),
 };
