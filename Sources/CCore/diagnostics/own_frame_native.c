@@ -66,7 +66,8 @@ static bool is_declared_there(const char *name, bool or_by_swift) {
     char *plain = ilk__demangled(name);
     const char *module = plain != NULL ? find_conformance(plain) : NULL;
     module = plain != NULL && module == NULL ? find_extension(plain) : module;
-    const bool is_there = module == NULL || is_module(module, "Interlock") || (or_by_swift && is_module(module, "Swift"));
+    const bool is_there =
+        module == NULL || is_module(module, "Interlock") || (or_by_swift && is_module(module, "Swift"));
     free(plain);
     return is_there;
 }
@@ -91,8 +92,9 @@ static const char *past(const char *name, const char *beginning) {
 /* What the standard library calls a lock's functions from: std::lock_guard<interlock::mutex>. No other function of it: a
  * thread's or a std::function's may have the program's inlined. */
 static bool is_lock_wrapper(const char *name) {
-    static const char *const wrappers[] = {"10lock_guardI", "11unique_lockI", "11scoped_lockI",  "11shared_lockI",
-                                           "4lockI",        "11__lock_implI", "22condition_variable_any"};
+    static const char *const wrappers[] = {"10lock_guardI",           "11unique_lockI", "11scoped_lockI",
+                                           "11shared_lockI",          "4lockI",         "11__lock_implI",
+                                           "22condition_variable_any"};
     name = past(past(name, "N"), "K");
     if (!begins(name, "St") || strstr(name, "9interlock") == NULL) {
         return false;
@@ -122,9 +124,10 @@ bool ilk__is_own_function(const char *name) {
 
 /* Where the system's libraries are files of their own. */
 static bool is_system_module(const char *module) {
-    static const char *const modules[] = {"libc.",         "ld-",       "libpthread",        "libsystem_",
-                                          "libstdc++",     "libc++",    "libdispatch.",      "libswiftCore.",
-                                          "libswift_",     "libswiftDispatch.", "libFoundation", "lib_Foundation"};
+    static const char *const modules[] = {
+        "libc.",         "ld-",           "libpthread",    "libsystem_", "libstdc++",
+        "libc++",        "libdispatch.",  "libswiftCore.", "libswift_",  "libswiftDispatch.",
+        "libFoundation", "lib_Foundation"};
     for (size_t index = 0; index < sizeof modules / sizeof *modules; index++) {
         if (begins(module, modules[index])) {
             return true;
@@ -155,6 +158,7 @@ bool ilk__is_own_frame(const void *frame) {
         }
     }
     const bool is_own = read_symbols(frame);
-    ilk_atomic_store(&answers[free % ANSWERS], address << 1 | (uintptr_t)is_own, memory_order_relaxed); /* OF1 */
+    ilk_atomic_store(&answers[free % ANSWERS], address << 1 | (uintptr_t)is_own,
+                     memory_order_relaxed); /* OF1 */
     return is_own;
 }

@@ -16,7 +16,8 @@
 
 static unsigned searches, demanglings;
 
-static char *demangle_nothing(const char *mangled, size_t length, char *buffer, size_t *size, uint32_t flags) {
+static char *demangle_nothing(const char *mangled, size_t length, char *buffer, size_t *size,
+                              uint32_t flags) {
     (void)mangled, (void)length, (void)buffer, (void)size, (void)flags;
     demanglings++;
     return NULL;

@@ -99,21 +99,27 @@ static void the_programs_extensions_are_lines(void **state) {
         {"$sSa9InterlockE6lockedyyF", "(extension in Interlock):Swift.Array.locked() -> ()", true},
         {"$sSTsE7forEachyyy", "(extension in Swift):Swift.Sequence.forEach((A) -> ()) -> ()", true},
         {"$sSiSHsSH4hash4intoys6HasherVz_tFTW",
-         "protocol witness for Swift.Hashable.hash(into: inout Swift.Hasher) -> () in conformance Swift.Int : "
+         "protocol witness for Swift.Hashable.hash(into: inout Swift.Hasher) -> () in conformance Swift.Int "
+         ": "
          "Swift.Hashable in Swift",
          true},
-        {"$s9Interlock5LatchCAAE", "closure #1 () -> () in (extension in Interlock):Interlock.Latch.f() -> ()", true},
+        {"$s9Interlock5LatchCAAE",
+         "closure #1 () -> () in (extension in Interlock):Interlock.Latch.f() -> ()", true},
         {"$s9Interlock5LatchC4BookE", "(extension in Book):Interlock.Latch.f() -> ()", false},
         {"$s9Interlock5LatchC10InterlockKE", "(extension in InterlockKit):Interlock.Latch.f() -> ()", false},
         {"$s9Interlock13ReadWriteLockV4BookE",
-         "closure #1 ((A) -> (extension in Interlock):Interlock.ReadWriteLock<A>.UpgradableView) -> () in (extension in "
+         "closure #1 ((A) -> (extension in Interlock):Interlock.ReadWriteLock<A>.UpgradableView) -> () in "
+         "(extension in "
          "Book):Interlock.ReadWriteLock.f() -> ()",
          false},
-        {"$sSa4BookE", "(extension in Book):Swift.Array.f((extension in Swift):Swift.Sequence.Element) -> ()", false},
+        {"$sSa4BookE", "(extension in Book):Swift.Array.f((extension in Swift):Swift.Sequence.Element) -> ()",
+         false},
         {"$sSi4Book6VisitsA2aBP5visityyFTW",
-         "protocol witness for Book.Visits.visit() -> () in conformance Swift.Int : Book.Visits in Book", false},
+         "protocol witness for Book.Visits.visit() -> () in conformance Swift.Int : Book.Visits in Book",
+         false},
         {"$s9Interlock5LatchC4Book6VisitsA2aBP5visityyFTWTm",
-         "merged protocol witness for Book.Visits.visit() -> () in conformance Interlock.Latch : Book.Visits in Book",
+         "merged protocol witness for Book.Visits.visit() -> () in conformance Interlock.Latch : Book.Visits "
+         "in Book",
          false},
     };
     for (size_t index = 0; index < sizeof functions / sizeof *functions; index++) {
@@ -130,7 +136,8 @@ static void the_programs_extensions_are_lines(void **state) {
  *   book            <- line     start_thread (libc)                 no line: all are shown   */
 static void a_frame_of_the_system_is_no_line(void **state) {
     (void)state;
-    static const char *const modules[] = {"libc.so.6", "libstdc++.so.6", "libdispatch.so", "libswift_Concurrency.so"};
+    static const char *const modules[] = {"libc.so.6", "libstdc++.so.6", "libdispatch.so",
+                                          "libswift_Concurrency.so"};
     for (size_t index = 0; index < sizeof modules / sizeof *modules; index++) {
         void *own = next_frame(), *system = next_frame(), *program = next_frame();
         fake_name = "ilk_mutex_lock", fake_module = "exe";

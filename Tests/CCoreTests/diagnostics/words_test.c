@@ -140,11 +140,12 @@ static void hold_one_of_two(void *unused) {
 static void an_object_of_which_no_hold_has_ended_has_no_account(void **state) {
     (void)state;
     expect_words(hold_one_of_two, SIGKILL,
-                 HEADING "  holds mutex ADDRESS \"orders\" (write) for TIME, taken at lookup_and_keep+ADDRESS "
-                         "(words_test+ADDRESS)\n"
-                         "objects, those waited for longest first\n"
-                         "  mutex ADDRESS \"accounts\": 1 taken, 0 waited TIME, the longest TIME; held TIME, the "
-                         "longest TIME\n");
+                 HEADING
+                 "  holds mutex ADDRESS \"orders\" (write) for TIME, taken at lookup_and_keep+ADDRESS "
+                 "(words_test+ADDRESS)\n"
+                 "objects, those waited for longest first\n"
+                 "  mutex ADDRESS \"accounts\": 1 taken, 0 waited TIME, the longest TIME; held TIME, the "
+                 "longest TIME\n");
 }
 
 /* ---- A lock of one's own ---- */

@@ -35,8 +35,7 @@ void ilk__report_ended_search(uint32_t thread) {
     reports.ended_searches++;
 }
 
-void ilk__demangle_prepare(void) {
-}
+void ilk__demangle_prepare(void) {}
 
 uint32_t ilk__stack_capture(void **frames, const void *site) {
     (void)frames, (void)site;
