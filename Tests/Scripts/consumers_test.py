@@ -33,6 +33,11 @@ class HangingBuildTest(unittest.TestCase):
         self.assertIn("FAILED  two: not tried, because of swift build, which used no processor time for 3 s", answer.stdout)
         self.assertTrue(answer.stdout.endswith("0 passed, 2 failed\n"), answer.stdout)
 
+    def test_a_build_that_hung_does_not_fail_the_next_run_in_its_folder(self):
+        self.run_with("sleep 1000 & wait", "attempt one swift build")
+        answer = self.run_with("true", "attempt one swift build; totals")
+        self.assertTrue(answer.stdout.endswith("1 passed, 0 failed\n"), answer.stdout)
+
     def test_no_process_of_a_build_that_hangs_is_left(self):
         children = os.path.join(self.folder, "children")
         self.run_with(f"for _ in {{1..40}}; do sleep 1000 & echo $! >>{children}; done; wait", "attempt one swift build")

@@ -130,7 +130,7 @@ typedef struct ilk_timer {
  * SCHED_OTHER. Without privilege the system lets no thread leave SCHED_IDLE or become less nice: one that such a
  * submitter starts stays so. */
 typedef struct ilk_pool_options {
-    const char *name;      /* of the threads, with a number; NULL: "pool". The system keeps 15 bytes */
+    const char *name;      /* of the threads, with a number; NULL: "pool". 11 bytes, in whole characters */
     uint32_t threads;      /* begin jobs; 0: one for each of the process's processors */
     uint32_t max_threads;  /* with those whose jobs are blocked; 0: threads + 64. ilk_pool_will_block */
     uint32_t kept_threads; /* that live as long as the pool; 0: threads. At least one is kept */

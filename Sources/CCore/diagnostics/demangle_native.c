@@ -9,6 +9,7 @@
 #include "diagnostics/demangle.h"
 
 #include <dlfcn.h>
+#include <interlock/inline/atomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -22,10 +23,21 @@ static void find_function(const char *name, void *function, size_t size) {
     memcpy(function, &found, size);
 }
 
+static ILK_ATOMIC(swift_demangler *) of_swift;
+
+void ilk__demangle_prepare(void) {
+    swift_demangler *demangle;
+    find_function("swift_demangle", &demangle, sizeof demangle);
+    ilk_atomic_store(&of_swift, demangle, memory_order_relaxed); /* DM1 */
+}
+
 char *ilk__demangled(const char *name) {
     if (strncmp(name, "$s", 2) == 0) {
-        swift_demangler *demangle;
-        find_function("swift_demangle", &demangle, sizeof demangle);
+        /* DM1 relaxed: one function, which was there before the process began to diagnose. */
+        swift_demangler *demangle = ilk_atomic_load(&of_swift, memory_order_relaxed);
+        if (demangle == NULL) {
+            find_function("swift_demangle", &demangle, sizeof demangle);
+        }
         return demangle != NULL ? demangle(name, strlen(name), NULL, NULL, 0) : NULL;
     }
     if (strncmp(name, "_Z", 2) == 0) {

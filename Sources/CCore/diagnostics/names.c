@@ -30,19 +30,23 @@ static struct entry *find_entry(const void *object) {
     return (struct entry *)ilk__index_find(&names, ilk__index_hash_of(object), is_of, object);
 }
 
-/* As strlcpy, but for whole UTF-8 characters: their bytes but the first are 10xxxxxx, three at most. */
-static void copy_name(char kept[ILK_NAME_SIZE], const char *name) {
-    size_t end = strnlen(name, ILK_NAME_SIZE);
-    if (end == ILK_NAME_SIZE) {
-        end--;
-        for (size_t back = 0; back <= 3; back++) {
-            if (((unsigned char)name[end - back] & 0xC0) != 0x80) {
-                end -= back;
-                break;
-            }
+/* The bytes of a character but the first are 10xxxxxx, three at most. */
+int ilk__name_cut(const char *name, int most) {
+    int end = (int)strnlen(name, (size_t)most + 1);
+    if (end <= most) {
+        return end;
+    }
+    end = most;
+    for (int back = 0; back <= 3 && back <= end; back++) {
+        if (((unsigned char)name[end - back] & 0xC0) != 0x80) {
+            return end - back;
         }
     }
-    (void)strlcpy(kept, name, end + 1);
+    return end;
+}
+
+static void copy_name(char kept[ILK_NAME_SIZE], const char *name) {
+    (void)strlcpy(kept, name, (size_t)ilk__name_cut(name, ILK_NAME_SIZE - 1) + 1);
 }
 
 /* False if `object` has no name. */

@@ -6,6 +6,9 @@
 #ifndef INTERLOCK_DIAGNOSTICS_NAMES_H
 #define INTERLOCK_DIAGNOSTICS_NAMES_H
 
+/* How many of the first bytes of `name`, `most` at most, do not end inside a UTF-8 character. */
+int ilk__name_cut(const char *name, int most);
+
 /* As `object` ends, so that the next at the same address does not inherit its name. One relaxed load where
  * nothing has a name. */
 void ilk__name_forget(const void *object);

@@ -15,6 +15,7 @@
  */
 #include "diagnostics/objects.h"
 
+#include "diagnostics/demangle.h"
 #include "diagnostics/edges.h"
 #include "diagnostics/rings.h"
 #include "diagnostics/tables.h"
@@ -34,6 +35,7 @@ ILK_ATOMIC(uint32_t) ilk__diagnoses;
 void ilk_diagnose(uint32_t what) {
     uint32_t seen = ilk__diagnosed_bits();
     const uint32_t bits = what & ILK_DIAGNOSE_ALL;
+    ilk__demangle_prepare();
     while (!ilk_atomic_compare_exchange_weak(&ilk__diagnoses, &seen, (seen & ILK__DIAGNOSES_SOME) | bits,
                                              memory_order_relaxed, memory_order_relaxed)) { /* OB1 */
     }
@@ -215,6 +217,7 @@ struct ilk__object *ilk__object_begin(const void *address, ilk_object_kind kind,
 struct ilk__object *ilk__object_watch(const void *address, ilk_object_kind kind, uint32_t watches,
                                       uint32_t traits) {
     if ((watches & ILK_DIAGNOSE_ALL) != 0) {
+        ilk__demangle_prepare();
         ilk_atomic_fetch_or(&ilk__diagnoses, ILK__DIAGNOSES_SOME, memory_order_relaxed); /* OB1 */
     }
     struct ilk__object *object;

@@ -4,6 +4,7 @@
  */
 #include "diagnostics/records.h"
 
+#include "diagnostics/names.h"
 #include "platform/identity.h"
 #include "platform/local.h"
 #include <pthread.h>
@@ -46,7 +47,7 @@ void ilk__record_end(struct ilk__record *record) {
 
 void ilk__record_set_label(ilk__record_word label[ILK__LABEL_WORDS], const char *text) {
     char bytes[ILK_NAME_SIZE] = {0};
-    (void)strncpy(bytes, text, sizeof bytes - 1);
+    memcpy(bytes, text, (size_t)ilk__name_cut(text, (int)sizeof bytes - 1));
     for (unsigned index = 0; index < ILK__LABEL_WORDS; index++) {
         uint64_t word;
         memcpy(&word, bytes + index * sizeof word, sizeof word);

@@ -22,13 +22,18 @@ uint32_t ilk__stack_first(void *const *frames, uint32_t depth);
  * to be the program's; a walk where it is not. As ilk__is_own_frame. */
 const void *ilk__stack_line(const void *site);
 
-/* Whether a frame is of Interlock's C, C++ or Swift, or of what the compilers and the standard library of Swift put
- * between it and its caller. By the function's name: false where that is not known. The first question about a frame
- * reads symbols, allocates and locks the tables: not in try calls, unlocks and signal handlers. */
+/* Whether a frame is of Interlock's C, C++ or Swift, of what the compilers and the standard libraries put between it and
+ * its caller, or in a library of the system. By the function's name: false where that is not known. The first question
+ * about a frame reads symbols, allocates and locks the tables: not in try calls, unlocks and signal handlers. */
 bool ilk__is_own_frame(const void *frame);
 
-/* The name in the symbol table; NULL. */
-const char *ilk__frame_function(const void *frame);
+/* The same of a mangled name, but for the system's libraries. A function that may have the program's inlined is not its
+ * own. */
+bool ilk__is_own_function(const char *name);
+
+/* The name in the symbol table, or NULL, and that of the file without its folders, or "". */
+enum { ILK__MODULE_SIZE = 64 };
+const char *ilk__frame_function(const void *frame, char module[ILK__MODULE_SIZE]);
 
 /* Appends "function+0x12 (module+0x3456)", demangled, with what is known of it. Not in signal handlers. */
 void ilk__text_add_frame(struct ilk__text *text, const void *frame);

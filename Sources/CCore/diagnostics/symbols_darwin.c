@@ -11,6 +11,7 @@
 #include "diagnostics/demangle.h"
 #include <dlfcn.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,9 +20,11 @@ static const char *last_part(const char *path) {
     return slash != NULL ? slash + 1 : path;
 }
 
-const char *ilk__frame_function(const void *frame) {
+const char *ilk__frame_function(const void *frame, char module[ILK__MODULE_SIZE]) {
     Dl_info found;
-    return frame != NULL && dladdr((const char *)frame - 1, &found) != 0 ? found.dli_sname : NULL;
+    const bool is_found = frame != NULL && dladdr((const char *)frame - 1, &found) != 0;
+    (void)snprintf(module, ILK__MODULE_SIZE, "%s", is_found ? last_part(found.dli_fname) : "");
+    return is_found ? found.dli_sname : NULL;
 }
 
 void ilk__text_add_frame(struct ilk__text *text, const void *frame) {

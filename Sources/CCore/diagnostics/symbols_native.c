@@ -20,6 +20,7 @@
 #include <fcntl.h>
 #include <link.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -150,10 +151,12 @@ static const char *function_at(const struct module *module, uintptr_t *begin) {
     return name != NULL ? name : find_symbol(file, SHT_DYNSYM, offset, begin);
 }
 
-const char *ilk__frame_function(const void *frame) {
-    struct module module = {.address = 0};
+const char *ilk__frame_function(const void *frame, char module[ILK__MODULE_SIZE]) {
+    struct module found = {.address = 0};
     uintptr_t begin = 0;
-    return find_frame(frame, &module) ? function_at(&module, &begin) : NULL;
+    const bool is_found = find_frame(frame, &found);
+    (void)snprintf(module, ILK__MODULE_SIZE, "%s", last_part(found.path));
+    return is_found ? function_at(&found, &begin) : NULL;
 }
 
 void ilk__text_add_frame(struct ilk__text *text, const void *frame) {

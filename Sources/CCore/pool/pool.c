@@ -286,7 +286,8 @@ ilk_status ilk_pool_create(ilk_pool **out, const ilk_pool_options *options) {
     pool->idle_ns = options->idle_ns != 0 ? options->idle_ns : UINT64_C(10000000000);
     pool->thread_options.stack_size = options->stack_size;
     pool->thread_options.nice = options->nice;
-    snprintf(pool->name, sizeof pool->name, "%s", options->name == NULL ? "pool" : options->name);
+    const char *name = options->name == NULL ? "pool" : options->name;
+    snprintf(pool->name, sizeof pool->name, "%.*s", ilk__name_cut(name, (int)sizeof pool->name - 1), name);
     ilk_mutex_lock(&pool->mutex); /* its zero bits are free: ilk__pool_free_mutex */
     bool starts = true;
     while (starts && pool->started < kept) {

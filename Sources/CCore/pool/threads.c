@@ -6,6 +6,7 @@
 #include "pool/pool.h"
 
 #include "diagnostics/misuse.h"
+#include "diagnostics/names.h"
 #include "platform/clock.h"
 #include "platform/local.h"
 #include "platform/yield.h"
@@ -73,7 +74,8 @@ bool ilk__pool_start_thread(ilk_pool *pool) {
     }
     struct ilk__thread_options options = pool->thread_options;
     char name[24];
-    snprintf(name, sizeof name, "%.11s-%u", pool->name, (unsigned)worker->index);
+    snprintf(name, sizeof name, "%.*s-%u", ilk__name_cut(pool->name, 11), pool->name,
+             (unsigned)worker->index);
     options.name = name;
     options.ended_early = ended_early;
     /* PL13: before the thread may be idle. Where it is refused, ilk__pool_update_calls follows. */

@@ -12,6 +12,7 @@
 #include "pool/timers.h"
 
 #include "diagnostics/misuse.h"
+#include "diagnostics/names.h"
 #include "platform/clock.h"
 #include <interlock/park.h>
 #include <stdio.h>
@@ -234,7 +235,7 @@ ILK_COLD static struct pool_timers *make_timers(ilk_pool *pool) {
     if (timers == NULL && (timers = calloc(1, sizeof *timers)) != NULL) {
         timers->pool = pool; /* its mutex is free: ilk__pool_free_mutex */
         char name[24];
-        snprintf(name, sizeof name, "%.8s-timers", pool->name);
+        snprintf(name, sizeof name, "%.*s-timers", ilk__name_cut(pool->name, 8), pool->name);
         struct ilk__thread_options options = pool->thread_options;
         options.name = name;
         options.ended_early = never_called;

@@ -4,6 +4,7 @@
  */
 #include "pool/watch.h"
 
+#include "diagnostics/names.h"
 #include <interlock/inline/diagnose.h>
 #include <stdio.h>
 
@@ -11,7 +12,7 @@
 static void describe_wait(char label[ILK_NAME_SIZE], const char *what, const void *object) {
     char name[ILK_NAME_SIZE];
     if (ilk_get_name(object, name, sizeof name)) {
-        snprintf(label, ILK_NAME_SIZE, "%.14s %p \"%.27s\"", what, object, name);
+        snprintf(label, ILK_NAME_SIZE, "%.14s %p \"%.*s\"", what, object, ilk__name_cut(name, 27), name);
     } else {
         snprintf(label, ILK_NAME_SIZE, "%.14s %p", what, object);
     }

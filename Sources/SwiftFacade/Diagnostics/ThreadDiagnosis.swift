@@ -19,7 +19,7 @@ enum ThreadDiagnosis {
     ) -> Result {
         guard isOn else { return wait() }
         var watch = ilk__facade_watch()
-        ilk__facade_wait_begin(&watch, address(of: object), label(), deadline)
+        ilk__facade_wait_begin(&watch, address(of: object), withoutZeros(label()), deadline)
         defer { ilk__facade_wait_end(&watch) }
         return wait()
     }
@@ -32,7 +32,7 @@ enum ThreadDiagnosis {
         _ work: () -> Result
     ) -> Result {
         guard isOn else { return work() }
-        ilk__facade_work_begin(address(of: object), label())
+        ilk__facade_work_begin(address(of: object), withoutZeros(label()))
         defer { ilk__facade_work_end() }
         return work()
     }

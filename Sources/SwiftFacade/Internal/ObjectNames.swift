@@ -8,8 +8,12 @@ import CInterlock
 /// Names the object at `address`, which has no name yet; without memory it stays unnamed.
 @usableFromInline
 func setName(_ name: String, of address: UnsafeRawPointer) {
-    // C would end the name at a zero.
-    _ = ilk_set_name(address, String(name.map { $0 == "\0" ? "\u{2400}" : $0 }))
+    _ = ilk_set_name(address, withoutZeros(name))
+}
+
+/// C would end the name at a zero.
+func withoutZeros(_ name: String) -> String {
+    String(name.map { $0 == "\0" ? "\u{2400}" : $0 })
 }
 
 /// Takes the name away, if there is one, and what diagnosis knows. Costs a load each where there is neither.

@@ -181,11 +181,19 @@ private func addNiceToThread(_ nice: Int32) -> Int32 {
 /// PRIO_PROCESS, an enumeration in glibc and a number in musl.
 private let processes: Int32 = 0
 
-/// Names the calling thread. `pthread_setname_np` refuses longer names instead of cutting them.
+/// The longest name that the system keeps, in bytes.
+private let mostOfName = 15
+
+/// Names the calling thread. `pthread_setname_np` refuses longer names, and the system cuts them inside a character.
 private func showThread(as name: String) {
     let file = open("/proc/thread-self/comm", O_WRONLY)
     guard file >= 0 else { return }
-    var name = name
+    var size = 0
+    let kept = withoutZeros(name).unicodeScalars.prefix { scalar in
+        size += UTF8.width(scalar)
+        return size <= mostOfName
+    }
+    var name = String(kept)
     // A thread without a name works as well.
     name.withUTF8 { _ = write(file, $0.baseAddress, $0.count) }
     close(file)

@@ -120,6 +120,34 @@ static void two_threads_crossed_over_two_mutexes(void **state) {
                            "  waits for mutex ADDRESS \"accounts\", for TIME\n" FRAME_OF("0", "clerk"));
 }
 
+/* ---- Accounts ---- */
+
+/* Of `accounts` a hold has ended, of `orders` none. */
+FRAME void lookup_and_keep(void) {
+    ilk_mutex_lock(&orders);
+    ilk_mutex_lock(&accounts);
+    ilk_mutex_unlock(&accounts);
+}
+
+static void hold_one_of_two(void *unused) {
+    (void)unused;
+    begin_hang();
+    make_mutexes();
+    lookup_and_keep();
+    report_and_end();
+}
+
+static void an_object_of_which_no_hold_has_ended_has_no_account(void **state) {
+    (void)state;
+    expect_words(hold_one_of_two, SIGKILL,
+                 HEADING
+                 "  holds mutex ADDRESS \"orders\" (write) for TIME, taken at lookup_and_keep+ADDRESS "
+                 "(words_test+ADDRESS)\n"
+                 "objects, those waited for longest first\n"
+                 "  mutex ADDRESS \"accounts\": 1 taken, 0 waited TIME, the longest TIME; held TIME, the "
+                 "longest TIME\n");
+}
+
 /* ---- A lock of one's own ---- */
 
 static ilk_rwlock cache;
@@ -414,6 +442,7 @@ static void a_long_sentence_is_cut_and_its_line_ended(void **state) {
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(two_threads_crossed_over_two_mutexes),
+    cmocka_unit_test(an_object_of_which_no_hold_has_ended_has_no_account),
     cmocka_unit_test(a_reader_that_writes_waits_for_itself),
     cmocka_unit_test(a_reader_that_hangs_in_its_own_write_is_a_circle),
     cmocka_unit_test(a_wait_for_a_semaphore_with_its_limit),

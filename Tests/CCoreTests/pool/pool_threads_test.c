@@ -3,8 +3,10 @@
  * The threads of an ilk_pool: another one takes over while a job blocks, spare ones come back and end, they are as asked,
  * sleep when idle, and may be refused by the system: the linker puts this file in front of ilk__thread_start (--wrap).
  */
+#include "diagnostics/thread_list.h"
 #include "platform/threads.h"
 #include "support/pool.h"
+#include <dirent.h>
 #include <fcntl.h>
 #include <interlock/interlock.h>
 #include <interlock/park.h>
@@ -419,6 +421,50 @@ static void threads_are_as_asked(void **state) {
     pool_end(pool);
 }
 
+static void tell_name(void *context) {
+    check_equal(pthread_getname_np(pthread_self(), context, 32), 0);
+}
+
+static bool has_thread(const char *name) {
+    DIR *tasks = opendir("/proc/self/task");
+    check(tasks != NULL);
+    bool is_there = false;
+    for (struct dirent *task; !is_there && (task = readdir(tasks)) != NULL;) {
+        char found[32];
+        ilk__thread_name((uint32_t)strtoul(task->d_name, NULL, 10), found, sizeof found);
+        is_there = strcmp(found, name) == 0;
+    }
+    closedir(tasks);
+    return is_there;
+}
+
+/* The system keeps 15 bytes of a thread's name: the pool's, and a number or a word. */
+static void names_of_threads_are_cut_between_characters(void **state) {
+    (void)state;
+    static const char *const names[] = {
+        "\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4",
+        "n\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4"};
+    static const char *const expected[][2] = {
+        {"\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4-0", "\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4-timers"},
+        {"n\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4-0", "n\xC3\xA4\xC3\xA4\xC3\xA4-timers"}};
+    for (int i = 0; i < 2; i++) {
+        ilk_pool *pool = pool_make((ilk_pool_options){.name = names[i], .threads = 1});
+        char seen[32];
+        ilk_group group = {0};
+        ilk_job job;
+        pool_submit(pool, &job, tell_name, seen, &group);
+        group_await(&group);
+        assert_string_equal(seen, expected[i][0]);
+        ilk_timer timer;
+        ilk_timer_init(&timer, tell_name, seen);
+        ilk_job_set_group(ilk_timer_job(&timer), &group);
+        check_equal(ilk_pool_submit_at(pool, &timer, 0), ILK_OK);
+        group_await(&group);
+        assert_true(has_thread(expected[i][1]));
+        pool_end(pool);
+    }
+}
+
 static void options_that_cannot_be_are_refused(void **state) {
     (void)state;
     ilk_pool *const untouched = (ilk_pool *)state;
@@ -640,6 +686,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_job_may_wait_for_a_group_between_will_and_did_block),
     cmocka_unit_test(a_join_finds_its_job_beneath_others),
     cmocka_unit_test(threads_are_as_asked),
+    cmocka_unit_test(names_of_threads_are_cut_between_characters),
     cmocka_unit_test(options_that_cannot_be_are_refused),
     cmocka_unit_test(idle_threads_use_no_processor),
     cmocka_unit_test(a_pool_goes_on_with_the_threads_there_are),

@@ -5,6 +5,7 @@
  */
 #include "diagnosis.h"
 
+#include <diagnostics/demangle.h>
 #include <diagnostics/figures.h>
 #include <diagnostics/records.h>
 #include <diagnostics/report.h>
@@ -33,6 +34,8 @@ void ilk__report_ended_search(uint32_t thread) {
     (void)thread;
     reports.ended_searches++;
 }
+
+void ilk__demangle_prepare(void) {}
 
 uint32_t ilk__stack_capture(void **frames, const void *site) {
     (void)frames, (void)site;

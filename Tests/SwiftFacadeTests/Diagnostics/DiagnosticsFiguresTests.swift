@@ -269,6 +269,32 @@ struct DiagnosticsFiguresTests {
         }
     }
 
+    /// C would end the label at the zero, without the quote; what is too long ends between two characters.
+    @Test func aNameOfAnyCharactersIsInTheReport() async {
+        await #expect(processExitsWith: .success) {
+            synchronously {
+                Diagnostics.enable(.hang)
+                for (name, shown) in [
+                    ("a\0b", "operation \"a␀b\"\n"),
+                    (String(repeating: "ä", count: 40), "\"" + String(repeating: "ä", count: 26) + "\n"),
+                    (
+                        "n" + String(repeating: "ä", count: 40),
+                        "\"n" + String(repeating: "ä", count: 25) + "\n"
+                    ),
+                ] {
+                    let report = SafeArray<String>()
+                    let operation = AsyncOperation<Void> {
+                        report.append((try? Diagnostics.report(as: .text)) ?? "")
+                    }
+                    operation.name = name
+                    operation.start()
+                    operation.waitUntilFinished()
+                    #expect(report.first?.contains(shown) == true, "\(report.first ?? "none")")
+                }
+            }
+        }
+    }
+
     @Test func whatCannotBeHadIsThrown() async {
         await #expect(processExitsWith: .success) {
             synchronously {

@@ -9,12 +9,17 @@ import Testing
 @testable import Interlock
 
 @Suite struct OwnThreadTests {
-    @Test(arguments: ["interlock.ring", "concurrentMap.12", "größer als fünfzehn Bytes"])
-    func theSystemShowsTheName(name: String) async throws {
+    /// What fits into 15 bytes, in whole characters.
+    @Test(arguments: [
+        ("interlock.ring", "interlock.ring"), ("concurrentMap.12", "concurrentMap.1"),
+        ("größer als fünfzehn Bytes", "größer als f"), ("ordnungsgemäß", "ordnungsgemäß"),
+        ("fünf Threads: äöü", "fünf Threads: "), ("🔒🔒🔒🔒", "🔒🔒🔒"), ("a\0b", "a␀b"),
+    ])
+    func theSystemShowsTheName(name: String, shown: String) async throws {
         let seen = try await blocking(named: name) {
             try Data(contentsOf: URL(fileURLWithPath: "/proc/thread-self/comm"))
         }
-        #expect(Array(seen.dropLast()) == Array(name.utf8.prefix(15)))
+        #expect(Array(seen.dropLast()) == Array(shown.utf8))
     }
 }
 #endif

@@ -48,7 +48,7 @@ final class PoolCore: @unchecked Sendable {
             throw WorkerPoolError.unavailable(pool: name)
         }
         var pool: OpaquePointer?
-        let status = name.withCString { name in
+        let status = withoutZeros(name).withCString { name in
             var options = options
             options.name = name
             return ilk_pool_create(&pool, &options)

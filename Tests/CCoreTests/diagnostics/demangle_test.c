@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Swift's demangler is looked for before a lock is taken: dlsym waits for a thread that opens a library, and a constructor
+ * of that may wait for the lock. The linker puts the test in front of dlsym.
+ *
+ *   opener                                  worker
+ *   dlopen: the loader is locked            takes the lock
+ *     a constructor asks for the lock       what is its place? dlsym …
+ */
+#include "support/test.h"
+#include <dlfcn.h>
+#include <interlock/diagnostics.h>
+#include <interlock/mutex.h>
+#include <stdlib.h>
+#include <string.h>
+
+static unsigned searches, demanglings;
+
+static char *demangle_nothing(const char *mangled, size_t length, char *buffer, size_t *size,
+                              uint32_t flags) {
+    (void)mangled, (void)length, (void)buffer, (void)size, (void)flags;
+    demanglings++;
+    return NULL;
+}
+
+void *__real_dlsym(void *handle, const char *name);
+void *__wrap_dlsym(void *handle, const char *name);
+
+void *__wrap_dlsym(void *handle, const char *name) {
+    searches++;
+    if (strcmp(name, "swift_demangle") != 0) {
+        return __real_dlsym(handle, name);
+    }
+    char *(*found)(const char *, size_t, char *, size_t *, uint32_t) = demangle_nothing;
+    void *function;
+    memcpy(&function, &found, sizeof function);
+    return function;
+}
+
+/* Functions of the facade, by their names: what a function is told to be is kept. */
+#define LOCK_AS(function, name)                                                                              \
+    __attribute__((noinline)) void function(ilk_mutex *mutex) __asm__(name);                                 \
+    void function(ilk_mutex *mutex) {                                                                        \
+        ilk_mutex_lock(mutex);                                                                               \
+        __asm__ volatile(""); /* no tail call */                                                             \
+    }
+LOCK_AS(lock_in_swift, "$s9Interlock4lockyyF")
+LOCK_AS(lock_one_in_swift, "$s9Interlock7lockOneyyF")
+
+static void lock(void (*function)(ilk_mutex *mutex), ilk_mutex *mutex) {
+    searches = demanglings = 0;
+    function(mutex);
+    check(demanglings > 0);
+    check_equal(searches, 0);
+    ilk_mutex_unlock(mutex);
+}
+
+static void no_function_is_looked_for_as_a_lock_is_taken(void **state) {
+    (void)state;
+    ilk_diagnose(ILK_DIAGNOSE_ORDER);
+    ilk_mutex mutex;
+    ilk_mutex_init(&mutex, false);
+    lock(lock_in_swift, &mutex);
+}
+
+static void nor_as_an_object_that_is_watched_alone_is_taken(void **state) {
+    (void)state;
+    ilk_mutex mutex;
+    ilk_mutex_init(&mutex, false);
+    check_equal(ilk_mutex_observe(&mutex, ILK_DIAGNOSE_ORDER), ILK_OK);
+    lock(lock_one_in_swift, &mutex);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(no_function_is_looked_for_as_a_lock_is_taken),
+    cmocka_unit_test(nor_as_an_object_that_is_watched_alone_is_taken),
+};
+
+TEST_MAIN(tests)

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Which frames of a stack come before the program's line. The linker puts the test in place of the symbol tables and
+ * of Swift's demangler.
+ */
+#include "diagnostics/stack.h"
+#include "support/test.h"
+#include <string.h>
+
+static unsigned readings;
+static const char *fake_name, *fake_module, *fake_plain;
+
+char *__wrap_ilk__demangled(const char *name);
+
+char *__wrap_ilk__demangled(const char *name) {
+    (void)name;
+    return fake_plain != NULL ? strdup(fake_plain) : NULL;
+}
+
+const char *__wrap_ilk__frame_function(const void *frame, char module[ILK__MODULE_SIZE]);
+
+const char *__wrap_ilk__frame_function(const void *frame, char module[ILK__MODULE_SIZE]) {
+    (void)frame;
+    readings++;
+    strcpy(module, fake_module);
+    return fake_name;
+}
+
+/* A frame that no test has asked about yet, somewhere: many share a place of a table. */
+static void *next_frame(void) {
+    static uint64_t state = 1;
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    return (void *)(uintptr_t)((state >> 17 & ~(uint64_t)3) | 0x1000);
+}
+
+static bool is_own(const char *name, const char *module) {
+    fake_name = name;
+    fake_module = module;
+    return ilk__is_own_frame(next_frame());
+}
+
+static void frames_of_interlock_and_of_lock_wrappers_are_no_lines(void **state) {
+    (void)state;
+    static const char *const names[] = {
+        "ilk_mutex_lock",
+        "ilk__pool_work",
+        "$s9Interlock13ReadWriteLockVAARi_zrlE04withC4Lockyqd__qd__xzqd_0_YKXEqd_0_YKs5ErrorRd_0_Ri_d__r0_lF",
+        "_ZN9interlock5mutex4lockEv",
+        "_ZNK9interlock10semaphore_3getEv",
+        "_ZNSt10lock_guardIN9interlock5mutexEEC2ERS1_",
+        "_ZNSt11unique_lockIN9interlock5mutexEE4lockEv",
+        "_ZNSt11scoped_lockIJN9interlock5mutexES1_EEC2ERS1_S3_",
+        "_ZNSt3__110lock_guardIN9interlock5mutexEEC2B8ne180100ERS2_",
+        "_ZSt4lockIN9interlock5mutexES1_JEEvRT_RT0_DpRT1_",
+        "_ZSt4lockISt11unique_lockIN9interlock5mutexEES3_JEEvRT_RT0_DpRT1_",
+        "_ZNSt8__detail11__lock_implIN9interlock5mutexEJS2_S2_EEEiRiiRT_DpRT0_",
+        "_ZNSt3_V222condition_variable_any4waitISt11unique_lockIN9interlock5mutexEEEEvRT_",
+    };
+    for (size_t index = 0; index < sizeof names / sizeof *names; index++) {
+        if (!is_own(names[index], "exe")) {
+            fail_msg("%s is a line of the program", names[index]);
+        }
+    }
+}
+
+/* Optimised, each has the program's lambda in it. */
+static void functions_that_may_have_the_programs_inlined_are_lines(void **state) {
+    (void)state;
+    static const char *const names[] = {
+        "main",
+        "interlocked",
+        "$s8accounts4bookyyF",
+        "_Z4bookRN9interlock5mutexE",
+        "_ZZ4bookRN9interlock5mutexEENK3$_0clEv",
+        "_ZNSt6thread11_State_implINS_8_InvokerISt5tupleIJZ4bookRN9interlock5mutexEE3$_0EEEEE6_M_runEv",
+        "_ZNSt17_Function_handlerIFvvEZ4bookRN9interlock5mutexEE3$_0E9_M_invokeERKSt9_Any_data",
+        "_ZSt13__invoke_implIvZ4bookRN9interlock5mutexEE3$_0JEET_St14__invoke_otherOT0_DpOT1_",
+        "_ZN9interlock6detail7task_ofIZ4bookvE3$_0E3runEPv",
+        "_ZNSt10lock_guardI5latchEC2ERS0_",
+    };
+    for (size_t index = 0; index < sizeof names / sizeof *names; index++) {
+        if (is_own(names[index], "exe")) {
+            fail_msg("%s is not a line of the program", names[index]);
+        }
+    }
+    assert_false(is_own(NULL, "exe")); /* stripped */
+    assert_false(is_own(NULL, ""));
+    assert_false(is_own(NULL, "libaccounts.so"));
+}
+
+/* What the program adds to a type of another module is named after that module. */
+static void the_programs_extensions_are_lines(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *plain;
+        bool is_own;
+    } functions[] = {
+        {"$s9Interlock5LatchC4waityyF", "Interlock.Latch.wait() -> ()", true},
+        {"$sSa9InterlockE6lockedyyF", "(extension in Interlock):Swift.Array.locked() -> ()", true},
+        {"$sSTsE7forEachyyy", "(extension in Swift):Swift.Sequence.forEach((A) -> ()) -> ()", true},
+        {"$sSiSHsSH4hash4intoys6HasherVz_tFTW",
+         "protocol witness for Swift.Hashable.hash(into: inout Swift.Hasher) -> () in conformance Swift.Int "
+         ": "
+         "Swift.Hashable in Swift",
+         true},
+        {"$s9Interlock5LatchCAAE",
+         "closure #1 () -> () in (extension in Interlock):Interlock.Latch.f() -> ()", true},
+        {"$s9Interlock5LatchC4BookE", "(extension in Book):Interlock.Latch.f() -> ()", false},
+        {"$s9Interlock5LatchC10InterlockKE", "(extension in InterlockKit):Interlock.Latch.f() -> ()", false},
+        {"$s9Interlock13ReadWriteLockV4BookE",
+         "closure #1 ((A) -> (extension in Interlock):Interlock.ReadWriteLock<A>.UpgradableView) -> () in "
+         "(extension in "
+         "Book):Interlock.ReadWriteLock.f() -> ()",
+         false},
+        {"$sSa4BookE", "(extension in Book):Swift.Array.f((extension in Swift):Swift.Sequence.Element) -> ()",
+         false},
+        {"$sSi4Book6VisitsA2aBP5visityyFTW",
+         "protocol witness for Book.Visits.visit() -> () in conformance Swift.Int : Book.Visits in Book",
+         false},
+        {"$s9Interlock5LatchC4Book6VisitsA2aBP5visityyFTWTm",
+         "merged protocol witness for Book.Visits.visit() -> () in conformance Interlock.Latch : Book.Visits "
+         "in Book",
+         false},
+    };
+    for (size_t index = 0; index < sizeof functions / sizeof *functions; index++) {
+        fake_plain = functions[index].plain;
+        if (is_own(functions[index].name, "exe") != functions[index].is_own) {
+            fail_msg("%s is%s a line of the program", fake_plain, functions[index].is_own ? "" : " not");
+        }
+    }
+    fake_plain = NULL;
+}
+
+/*   ilk_mutex_lock              ilk_mutex_lock
+ *   sort (libc)                 run, in which all of the program's is inlined
+ *   book            <- line     start_thread (libc)                 no line: all are shown   */
+static void a_frame_of_the_system_is_no_line(void **state) {
+    (void)state;
+    static const char *const modules[] = {"libc.so.6", "libstdc++.so.6", "libdispatch.so",
+                                          "libswift_Concurrency.so"};
+    for (size_t index = 0; index < sizeof modules / sizeof *modules; index++) {
+        void *own = next_frame(), *system = next_frame(), *program = next_frame();
+        fake_name = "ilk_mutex_lock", fake_module = "exe";
+        assert_true(ilk__is_own_frame(own));
+        fake_name = NULL, fake_module = modules[index];
+        assert_true(ilk__is_own_frame(system));
+        fake_name = "book", fake_module = "exe";
+        assert_false(ilk__is_own_frame(program));
+        void *const called_back[] = {own, system, program, system};
+        assert_int_equal(ilk__stack_first(called_back, 4), 2);
+        void *const inlined[] = {own, own, system, system};
+        assert_int_equal(ilk__stack_first(inlined, 4), 0);
+    }
+}
+
+static void a_frame_is_looked_up_once(void **state) {
+    (void)state;
+    enum { FRAMES = 300 };
+    void *frames[FRAMES];
+    fake_name = "book", fake_module = "exe";
+    for (unsigned index = 0; index < FRAMES; index++) {
+        frames[index] = next_frame();
+        assert_false(ilk__is_own_frame(frames[index]));
+    }
+    readings = 0;
+    for (unsigned index = 0; index < FRAMES; index++) {
+        assert_false(ilk__is_own_frame(frames[index]));
+    }
+    assert_int_equal(readings, 0);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(frames_of_interlock_and_of_lock_wrappers_are_no_lines),
+    cmocka_unit_test(functions_that_may_have_the_programs_inlined_are_lines),
+    cmocka_unit_test(the_programs_extensions_are_lines),
+    cmocka_unit_test(a_frame_of_the_system_is_no_line),
+    cmocka_unit_test(a_frame_is_looked_up_once),
+};
+
+TEST_MAIN(tests)
