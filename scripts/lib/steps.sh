@@ -33,6 +33,18 @@ steps_stop() {
     exit 130
 }
 
+# attended COMMAND... : runs a command that an interrupt ends too; its exit status. In the background, so that a signal
+# reaches the shell at once: a shell that waits for a child in the foreground would go on after an interrupt that the
+# child took.
+attended() {
+    local status=0
+    "$@" &
+    STEPS_CHILD=$!
+    wait "$STEPS_CHILD" || status=$?
+    STEPS_CHILD=
+    return "$status"
+}
+
 # The number in the first match of a pattern ($1, one group) in file $2; 0 if there is none.
 number_in() {
     local number
@@ -87,11 +99,7 @@ step() {
     shift 3
     local log="$STEPS_LOGS/${name//[^A-Za-z0-9]/-}.log" begin=$SECONDS status=0
     local passed=0 failed=0 skipped=0
-    # In the background, so that a signal reaches the shell at once.
-    timeout --kill-after=10 "$limit" "$@" >"$log" 2>&1 </dev/null &
-    STEPS_CHILD=$!
-    wait "$STEPS_CHILD" || status=$?
-    STEPS_CHILD=
+    attended timeout --kill-after=10 "$limit" "$@" >"$log" 2>&1 </dev/null || status=$?
     "count_$kind" "$log"
     # A tool that failed, or ran nothing, without a failing test counts as a failure.
     if [[ $status -ne 0 && $failed -eq 0 ]]; then
