@@ -119,13 +119,24 @@ class StepsTest(unittest.TestCase):
             "Tests/Consumers/lib.sh": "C ABI|Branches for Apple systems|C packages|C tests: musl",
             "Tests/SwiftFacadeTests/Caching/X.swift": "Scripts|Swift tests: thread|Swift tests: all rounds",
             "report/report.html": "Scripts",
+            "Benchmarks/rings/main.cpp": "Build: benchmarks|Scripts",
         }.items():
             self.assertLessEqual(set(expected.split("|")), steps(path), path)
 
     def test_every_folder_of_code_has_a_step_that_is_about_it(self):
-        names = tracked("Sources", "Tests", "Bridges", "Examples", "include", "cmake", "docs", "scripts")
+        names = tracked("Sources", "Tests", "Bridges", "Benchmarks", "Examples", "include", "cmake", "docs", "scripts")
         for folder in sorted({"/".join(name.split("/")[:2 if name[0] in "ST" else 1]) for name in names}):
             self.assertTrue(steps(folder + "/x") - {"Scripts"}, folder)
+
+    def test_a_step_that_skips_building_is_built_for(self):
+        prove = pathlib.Path(ROOT, "scripts/prove").read_text()
+        skipping = re.findall(r'run "\$SWIFT_TESTS" "([^"]+)" swift \d+ swift test --skip-build "\$\{swift_debug', prove.replace("\\\n", ""))
+        self.assertGreater(len(skipping), 1)
+        for name in skipping + ["Swift tests", "Documentation"]:
+            script = 'only=$1; swift_debug=(); step() { echo "$1"; }; first_swift'
+            built = subprocess.run(["bash", "-c", ". scripts/lib/verify.sh; " + script, "_", name], cwd=ROOT, capture_output=True,
+                                   text=True, check=True).stdout.splitlines()
+            self.assertEqual(built[:1], ["Build: Swift tests"], name)
 
     def test_a_page_of_the_guide_alone_chooses_no_sanitizer(self):
         self.assertNotIn("Swift tests: thread", steps("docs/rings.md"))
