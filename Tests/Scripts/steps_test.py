@@ -16,7 +16,7 @@ class StepsTest(unittest.TestCase):
     def run_steps(self, body):
         """The exit status and the last line of a script of these steps."""
         with tempfile.TemporaryDirectory() as folder:
-            script = f'set -uo pipefail; . scripts/lib/steps.sh; steps_begin "$1"\n{body}\nsteps_end'
+            script = f'set -uo pipefail; . scripts/lib/steps.sh; steps_begin "$1/logs"\n{body}\nsteps_end'
             done = subprocess.run(["bash", "-c", script, "_", folder], cwd=ROOT, capture_output=True, text=True, check=False)
         return done.returncode, done.stdout.splitlines()[-1]
 
@@ -43,6 +43,23 @@ class StepsTest(unittest.TestCase):
         self.assertEqual(self.run_steps(lanes + "side_by_side good good"), (0, "2 passed, 0 failed"))
         self.assertEqual(self.run_steps(lanes + "side_by_side bad good"), (1, "1 passed, 1 failed"))
         self.assertEqual(self.run_steps(lanes + "side_by_side broken good"), (1, "1 passed, 1 failed"))
+
+    def test_a_second_run_in_one_place_is_refused(self):
+        with tempfile.TemporaryDirectory() as folder:
+            script = ('. scripts/lib/steps.sh; steps_begin "$1/logs"; step bad one 10 false >&2; echo ready; '
+                      'step two one 60 cat "$1/go"; steps_end')
+            os.mkfifo(os.path.join(folder, "go"))
+            with subprocess.Popen(["bash", "-c", script, "_", folder], cwd=ROOT, stdout=subprocess.PIPE,
+                                  stderr=subprocess.DEVNULL, text=True) as first:
+                self.assertEqual(first.stdout.readline(), "ready\n")
+                second = subprocess.run(
+                    ["bash", "-c", '. scripts/lib/steps.sh; steps_begin "$1/logs"; step a one 10 true; steps_end', "_", folder],
+                    cwd=ROOT, capture_output=True, text=True, check=False)
+                pathlib.Path(folder, "go").write_text("")
+                lines = first.communicate(timeout=60)[0].splitlines()
+            self.assertEqual((second.returncode, second.stdout), (1, ""))
+            self.assertIn("error: another run is under way here", second.stderr)
+            self.assertEqual((first.returncode, lines[-1]), (1, "1 passed, 1 failed"))
 
     def test_a_run_without_a_step_fails(self):
         self.assertEqual(self.run_steps(""), (1, "0 passed, 0 failed"))

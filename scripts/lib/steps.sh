@@ -10,9 +10,15 @@ STEPS_CHILD= # the command that runs now, for an interrupt to end it
 STEPS_LANES=()
 STEPS_BEGIN=0
 
-# steps_begin FOLDER: logs go there.
+# steps_begin FOLDER: logs go there. Ends the script where another run uses it: its failures would be forgotten.
 steps_begin() {
     STEPS_LOGS=$1
+    mkdir -p "$(dirname "$STEPS_LOGS")"
+    exec 8>"$STEPS_LOGS.lock" # until the script ends; attended commands, which may outlive it, do not have it
+    if ! flock -n 8; then
+        echo "error: another run is under way here, and uses $STEPS_LOGS" >&2
+        exit 1
+    fi
     rm -rf "$STEPS_LOGS"
     mkdir -p "$STEPS_LOGS"
     : >"$STEPS_LOGS/.counts"
@@ -38,7 +44,7 @@ steps_stop() {
 # child took.
 attended() {
     local status=0
-    "$@" &
+    "$@" 8>&- &
     STEPS_CHILD=$!
     wait "$STEPS_CHILD" || status=$?
     STEPS_CHILD=
