@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a change is proved by (scripts/lib/areas.sh), asked with made-up changes."""
 
+import functools
 import os
+import pathlib
 import re
 import subprocess
+import tempfile
 import unittest
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
@@ -11,7 +14,7 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 
 def ask(changed, question):
     """The answer of a function of areas.sh to a change of these paths."""
-    script = f'. scripts/lib/areas.sh; changed_paths=$1; {question}'
+    script = f'. scripts/lib/verify.sh; changed_paths=$1; {question}'
     done = subprocess.run(
         ["bash", "-c", script, "_", "\n".join(changed)], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.stderr == "", done.stderr
@@ -22,6 +25,122 @@ def table():
     """The parts, as lists of words: paths, groups, scenarios, folders."""
     text = ask([], 'printf "%s\\0" "${AREAS[@]}"')
     return [[field.split() for field in row.split(";")] for row in text.split("\0") if row]
+
+
+@functools.cache
+def steps(path):
+    """The steps of the second tier that a change of a path chooses."""
+    return set(subprocess.run(["scripts/prove", "--list", path], cwd=ROOT, capture_output=True, text=True, check=True)
+               .stdout.split("\n")) - {""}
+
+
+def tracked(*folders):
+    return subprocess.run(
+        ["git", "ls-files", *folders], cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+
+
+def groups_of_sources():
+    """The groups of ctest by the sources of their tests, as CMakeLists.txt says it."""
+    tests = tracked("Tests/CCoreTests")
+    found = {}
+    for call in re.findall(r"interlock_tests\(([^)]*)\)", pathlib.Path(ROOT, "Tests/CCoreTests/CMakeLists.txt").read_text()):
+        name, *words = call.split()
+        group = words[1] if words[0] == "GROUP" else re.sub("_test$", "", name)
+        for word in filter(re.compile(r"\.cc?$").search, words):
+            pattern = re.compile("Tests/CCoreTests/" + re.sub(r"\$\{\w+\}", r"(\\w+)", word) + "$")
+            for match in filter(None, map(pattern.match, tests)):
+                found.setdefault(match.group(), set()).add(re.sub(r"\$\{\w+\}", (match.groups() or ("",))[0], group))
+    return found
+
+
+class ChangesTest(unittest.TestCase):
+    """changed_since, in a repository of its own."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.write("core/ring.c", "int ring;\n" * 20)
+        self.write("kept", "")
+        self.git("init", "-q")
+        self.git("add", ".")
+        self.git("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "one")
+
+    def write(self, name, text):
+        path = pathlib.Path(self.folder, name)
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+
+    def git(self, *arguments):
+        subprocess.run(["git", *arguments], cwd=self.folder, check=True)
+
+    def since(self, commit, **environment):
+        areas = os.path.join(ROOT, "scripts/lib/areas.sh")
+        return subprocess.run(
+            ["bash", "-c", '. "$1"; changed_since "$2"', "_", areas, commit], cwd=self.folder, capture_output=True, text=True,
+            check=False, env=os.environ | environment)
+
+    def test_a_moved_file_has_changed_where_it_was(self):
+        self.write("papers/x", "")
+        self.git("mv", "core/ring.c", "papers/ring.md")
+        self.assertIn("core/ring.c\n", self.since("HEAD").stdout)
+
+    def test_a_file_that_git_does_not_know_yet_has_changed(self):
+        self.write("core/new.c", "")
+        self.assertEqual(self.since("HEAD").stdout, "core/new.c\n")
+
+    def test_names_are_as_they_are(self):
+        self.write("core/é.c", "")
+        self.git("add", ".")
+        self.assertEqual(self.since("HEAD").stdout, "core/é.c\n")
+
+    def test_all_has_changed_since_a_commit_that_is_not_there(self):
+        for commit in ("0123456789012345678901234567890123456789", ""):
+            self.assertEqual(self.since(commit).stdout, "core/ring.c\nkept\n")
+
+    def test_where_git_does_not_answer_nothing_is_known(self):
+        self.assertNotEqual(self.since("HEAD", GIT_DIR="/nowhere").returncode, 0)
+
+
+class StepsTest(unittest.TestCase):
+    def test_a_change_chooses_the_steps_that_read_it(self):
+        for path, expected in {
+            "Sources/SwiftFacade/Internal/OwnThread.swift": "Branches for Apple systems|Instruction counts|Documentation|Examples",
+            "Sources/CCore/diagnostics/page.html": "Pages in a browser|Scripts",
+            "Tests/Scripts/browser.py": "Pages in a browser|Scripts|Gates fail on planted faults",
+            "scripts/docs": "Documentation",
+            "scripts/lib/documentation.py": "Documentation|Scripts",
+            "scripts/lib/man_pages.py": "C packages",
+            "scripts/explore": "Explorer: quick selection",
+            "README.md": "Consumer: CMakeProject|Consumer: SwiftPackage|Documentation|Scripts",
+            "docs/verification.md": "Branches for Apple systems|Documentation",
+            "docs/c.md": "Consumer: CMakeProject|C packages",
+            "Examples/C/workers.c": "C tests: gcc|C tests: thread",
+            "Tests/Consumers/lib.sh": "C ABI|Branches for Apple systems|C packages|C tests: musl",
+            "Tests/SwiftFacadeTests/Caching/X.swift": "Scripts|Swift tests: thread|Swift tests: all rounds",
+            "report/report.html": "Scripts",
+            "Benchmarks/rings/main.cpp": "Build: benchmarks|Scripts",
+        }.items():
+            self.assertLessEqual(set(expected.split("|")), steps(path), path)
+
+    def test_every_folder_of_code_has_a_step_that_is_about_it(self):
+        names = tracked("Sources", "Tests", "Bridges", "Benchmarks", "Examples", "include", "cmake", "docs", "scripts")
+        for folder in sorted({"/".join(name.split("/")[:2 if name[0] in "ST" else 1]) for name in names}):
+            self.assertTrue(steps(folder + "/x") - {"Scripts"}, folder)
+
+    def test_a_step_that_skips_building_is_built_for(self):
+        prove = pathlib.Path(ROOT, "scripts/prove").read_text()
+        skipping = re.findall(r'run "\$SWIFT_TESTS" "([^"]+)" swift \d+ swift test --skip-build "\$\{swift_debug', prove.replace("\\\n", ""))
+        self.assertGreater(len(skipping), 1)
+        for name in skipping + ["Swift tests", "Documentation"]:
+            script = 'only=$1; swift_debug=(); step() { echo "$1"; }; first_swift'
+            built = subprocess.run(["bash", "-c", ". scripts/lib/verify.sh; " + script, "_", name], cwd=ROOT, capture_output=True,
+                                   text=True, check=True).stdout.splitlines()
+            self.assertEqual(built[:1], ["Build: Swift tests"], name)
+
+    def test_a_page_of_the_guide_alone_chooses_no_sanitizer(self):
+        self.assertNotIn("Swift tests: thread", steps("docs/rings.md"))
+        self.assertNotIn("C tests: gcc", steps("docs/rings.md"))
 
 
 class AreasTest(unittest.TestCase):
@@ -47,16 +166,39 @@ class AreasTest(unittest.TestCase):
         suites = ask(["Sources/SwiftFacade/Internal/X.swift", "Sources/SwiftFacade/Jobs/Job.swift"], "changed_suites")
         self.assertIn("SingleFlightCacheTests", suites)
 
+    def test_tests_of_a_part_are_chosen_wherever_they_are(self):
+        verbs = {"ring": "spsc|mpmc", "rwlock": "rwlock", "sync": "semaphore|latch|barrier|mutex", "pool": "pool|group"}
+        for part, names in verbs.items():
+            chosen = ask([f"Sources/CCore/{part}/x.c"], "changed_c_tests").split(" ", 1)[1]
+            for source, groups in groups_of_sources().items():
+                text = pathlib.Path(ROOT, source).read_text()
+                about = f"/{part}{'s' if part == 'ring' else ''}/" in source
+                # Other parts' tests use a latch or a semaphore as a tool.
+                shared = source.split("/")[2] in ("properties", "diagnostics", "library")
+                if about or shared and re.search(rf"\bilk_({names})_", text):
+                    self.assertTrue(any(re.match(chosen, group) for group in groups), f"{part}: {source} {groups}")
+
+    def test_suites_of_both_modules_are_chosen(self):
+        suites = ask(["Sources/SwiftFacade/Locks/X.swift"], "changed_suites")
+        for name in ("InterlockTests.LatchTests/x()", "ConformanceTests.LockConformance/x()",
+                     "ConformanceTests.RecursionTests/x()", "InterlockTests.SafeDictionaryTests/x()"):
+            self.assertRegex(name, suites)
+
+    def test_what_is_built_on_a_part_is_proved_too(self):
+        # VisibleMutex, on which nearly every file of the facade waits, is one of sync.
+        self.assertIn("DebounceTests", ask(["Sources/CCore/sync/mutex.c"], "changed_suites"))
+        self.assertIn("SafeDictionaryTests", ask(["Sources/SwiftFacade/Locks/ReadWriteLock.swift"], "changed_suites"))
+        self.assertIn("WorkerThreadTests", ask(["Sources/SwiftFacade/Rings/MPMCRing.swift"], "changed_suites"))
+
     def test_a_path_is_not_the_beginning_of_another(self):
         self.assertEqual(ask(["Sources/CCore/ring2/x.c"], "changed_c_tests"), "")
 
     def test_everything_that_the_table_names_is_there(self):
-        tests = subprocess.run(
-            ["git", "ls-files", "Tests/CCoreTests"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+        tests = tracked("Tests/CCoreTests")
         # In cxx/ and properties/ the folder or the subject is a part of the group.
         groups = {os.path.basename(test) for test in tests} | {"_".join(test.split("/")[-2:]) for test in tests}
         with open(os.path.join(ROOT, "Tests/CCoreTests/CMakeLists.txt"), encoding="utf-8") as file:
-            groups |= set(re.findall(r"\w+", file.read()))
+            groups |= set(re.findall(r"\w+", file.read())) | {"examples"}
         scenarios = subprocess.run(
             "cat Tests/Explorer/scenarios/*.[ch]", shell=True, cwd=ROOT, capture_output=True, text=True, check=True).stdout
         for paths, prefixes, names, folders in table():

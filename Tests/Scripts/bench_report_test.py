@@ -290,6 +290,19 @@ class Charts(unittest.TestCase):
         self.assertIn("u, more is better; ▼ below 1.00", svg)
         self.assertNotIn("▼", charts.lines("t", "u", [charts.Line("a", {1.0: [10.0]}, True)], "threads", {}))
 
+    def test_the_end_of_a_span_above_the_axis_is_marked(self):
+        rows = [charts.Line("a", {1.0: [5.0, 5.0, 500.0], 2.0: [6.0]}, True), charts.Line("grey", {1.0: [5.0, 5.0, 500.0]}, False)]
+        svg = charts.lines("t", "u", rows, "threads", {})
+        marks = [node for node in self.nodes(svg, "path") if node.get("class") == "above"]
+        self.assertEqual([mark[0].text for mark in marks], ["a, 1: 500 at most, median 5.00"])
+        self.assertIn("u, more is better; ▲ above 10.0", svg)
+        self.assertNotIn("▲", charts.lines("t", "u", rows[1:], "threads", {}))
+
+    def test_a_mark_that_is_explained_is_drawn(self):
+        # Only ours and the coloured ones have spans.
+        rows = [charts.Line("a", {1.0: [5000.0]}, True), charts.Line("grey", {1.0: [1.0, 100.0, 200.0]}, False)]
+        self.assertNotIn("▼", charts.lines("t", "u", rows, "threads", {}))
+
     def test_the_figures_of_an_axis_have_room(self):
         svg = charts.lines("t", "u", [charts.Line("a", {1.0: [990_000.0], 2.0: [2000.0]}, True)], "nodes", {}, True)
         figures = [node for node in self.nodes(svg, "text") if node.get("text-anchor") == "end"]

@@ -58,6 +58,12 @@ class LongPapers(unittest.TestCase):
                          "```\n## no chapter\n```\n")
         self.assertEqual(pages["paper-long-e.md"], "# E\n\nOf <doc:paper-long>.\n\nF\n")
 
+    def test_no_chapter_takes_the_page_of_another(self):
+        pages = self.divided("# A\n\n" + "word " * 13_000 + "\n\n## C\n\nFirst.\n\n## C++\n\nSecond.\n")
+        self.assertEqual(len(pages), 3)
+        for words in ("First.", "Second."):
+            self.assertEqual(sum(words in page for page in pages.values()), 1)
+
     def test_a_long_table_is_cut_between_rows(self):
         rows = [f"| {number} | {'x' * 600} |" for number in range(110)]
         pages = self.divided("# A\n\n## B\n\n| n | x |\n|---|---|\n" + "\n".join(rows) + "\n")

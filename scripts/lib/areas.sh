@@ -2,33 +2,52 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # What a change of one part of the core or of the facade must be proved by. A change elsewhere in them is proved by
-# everything. verify.sh has `changed_paths`. Sourced, not run.
+# everything. verify.sh has `changed_paths`, and what the steps are about. Sourced, not run.
 
-# A part: its paths; the groups of its C tests; its scenarios; the folders of Tests/SwiftFacadeTests.
+# The groups of C tests that are about every part.
+COMMON_C_TESTS="allocation contract_ crowd diagnostics fork handlers last_touch layout library misuse nonblocking priority
+    realtime status"
+
+# A part: its paths; the groups of its C tests beside those; its scenarios; the folders of Tests/SwiftFacadeTests of what
+# is built on it (`.`: of everything).
 AREAS=(
     "Sources/CCore/ring include/interlock/spsc.h include/interlock/mpmc.h include/interlock/inline/spsc.h
         include/interlock/inline/mpmc.h include/interlock/inline/ring.h Tests/CCoreTests/rings;
-        spsc mpmc ring_ contract_rings fuzz_rings cxx_rings; spsc* mpmc* ring* event*; Rings Conformance Fuzz"
+        spsc mpmc ring_ fuzz_rings cxx_rings examples; spsc* mpmc* ring* event*;
+        Rings Pool Threads Diagnostics Conformance Fuzz"
     "Sources/CCore/rwlock include/interlock/rwlock.h include/interlock/inline/rwlock.h include/interlock/inline/slots.h
         Tests/CCoreTests/rwlock;
-        rwlock contract_locks fuzz_locks cxx_locks last_touch priority late_ fork; rwlock* fork*;
-        Locks Collections Conformance Fuzz"
+        rwlock fuzz_locks cxx_locks late_; rwlock* fork* watched*;
+        Locks Collections Caching Diagnostics Conformance Fuzz"
     "Sources/CCore/sync include/interlock/semaphore.h include/interlock/latch.h include/interlock/barrier.h
         include/interlock/mutex.h include/interlock/inline/semaphore.h Tests/CCoreTests/sync;
-        semaphore latch barrier mutex contract_locks fuzz_locks cxx_sync last_touch priority handlers fork;
-        semaphore* latch* barrier* mutex* fork*; Locks Conformance Fuzz"
+        semaphore latch barrier mutex park fuzz_locks cxx_sync side_effects;
+        semaphore* latch* barrier* mutex* fork* watched*; ."
     "Sources/CCore/pool include/interlock/pool.h Tests/CCoreTests/pool;
-        pool cxx_pool fork; pool* deque*; Pool Jobs Operations Dispatch Fuzz"
-    "Sources/SwiftFacade/Rings Tests/SwiftFacadeTests/Rings;;; Rings Conformance Fuzz"
-    "Sources/SwiftFacade/Locks Tests/SwiftFacadeTests/Locks;;; Locks Conformance"
+        pool cxx_pool examples; pool* deque*; Pool Jobs Operations Dispatch Threads Caching Fuzz"
+    "Examples/C Examples/CMakeLists.txt Examples/Sources/CCapture; examples;;"
+    "Sources/SwiftFacade/Rings Tests/SwiftFacadeTests/Rings;;; Rings Threads Conformance Fuzz"
+    "Sources/SwiftFacade/Locks Tests/SwiftFacadeTests/Locks;;;
+        Locks Collections Caching Rings Jobs Operations Conformance Fuzz"
     "Sources/SwiftFacade/Collections Tests/SwiftFacadeTests/Collections;;; Collections Conformance Fuzz"
     "Sources/SwiftFacade/Pool Sources/SwiftFacade/Jobs Sources/SwiftFacade/Operations Sources/SwiftFacade/Dispatch
         Tests/SwiftFacadeTests/Pool Tests/SwiftFacadeTests/Jobs Tests/SwiftFacadeTests/Operations
-        Tests/SwiftFacadeTests/Dispatch;;; Pool Jobs Operations Dispatch Fuzz"
+        Tests/SwiftFacadeTests/Dispatch;;; Pool Jobs Operations Dispatch Threads Caching Fuzz"
     "Sources/SwiftFacade/Caching Tests/SwiftFacadeTests/Caching;;; Caching"
     "Sources/SwiftFacade/Threads Tests/SwiftFacadeTests/Threads;;; Threads"
-    "Sources/SwiftFacade/Diagnostics Tests/SwiftFacadeTests/Diagnostics;;; Diagnostics"
+    "Sources/SwiftFacade/Diagnostics Tests/SwiftFacadeTests/Diagnostics;;; Diagnostics Pool Jobs Operations"
 )
+
+# changed_since COMMIT: the paths that differ from it, one a line: both names of what was moved, and files that git does
+# not know yet. All paths, where the history does not reach so far back. Fails where git does not answer.
+changed_since() {
+    local -a git=(git -c core.quotePath=false)
+    if "${git[@]}" diff --name-only --no-renames "$1" 2>/dev/null; then
+        "${git[@]}" ls-files --others --exclude-standard
+    else
+        "${git[@]}" ls-files
+    fi
+}
 
 # area_field NUMBER WITHIN: field NUMBER of each part that changed, one a line; nothing where something changed below
 # WITHIN that belongs to no part.
@@ -60,23 +79,24 @@ paths_pattern() {
 # The options of ctest that choose the tests of what changed; none for all.
 changed_c_tests() {
     local groups
-    groups=$(area_field 2 "Sources/CCore include cmake CMakeLists.txt Tests/CCoreTests" | xargs | tr ' ' '|')
-    [[ -z $groups ]] || echo "-R ^($groups)"
+    groups=$(area_field 2 "$C_TESTS" | xargs | tr ' ' '|')
+    [[ -z $groups ]] || echo "-R ^($groups|$(xargs <<<"$COMMON_C_TESTS" | tr ' ' '|'))"
 }
 
 # The scenarios of what changed, and how far to search them.
 changed_scenarios() {
     local names
-    names=$(area_field 3 "Sources/CCore include Tests/Explorer" | xargs)
+    names=$(area_field 3 "$CORE Tests/Explorer scripts/explore" | xargs)
     echo "${names:+$names }--quick"
 }
 
-# A pattern of the Swift suites of what changed.
+# A pattern of the Swift suites of what changed: the types of the files with tests.
 changed_suites() {
     local folder folders suites
-    folders=$(area_field 4 "Sources/CCore include Sources/SwiftFacade Tests/SwiftFacadeTests Package.swift" | xargs)
+    folders=$(area_field 4 "$SWIFT_TESTS" | xargs)
     suites=$(for folder in ${folders:-.}; do
-        grep -rhoE '^(final )?(struct|class) \w+Tests|@Suite.* struct \w+' "Tests/SwiftFacadeTests/$folder" | awk '{ print $NF }'
+        grep -rlE '@Test\b' "Tests/SwiftFacadeTests/$folder" |
+            xargs grep -hoE '^(@Suite.* )?((final|private|package) )*(struct|class|actor|enum|extension) \w+' | awk '{ print $NF }'
     done | sort -u | xargs | tr ' ' '|')
-    echo "InterlockTests\.($suites)/"
+    echo "\.($suites)/"
 }

@@ -124,7 +124,8 @@ def colours(names_by_rank):
 
 def lines(title, unit, rows, x_title, palette, less_is_better=False):
     """Medians with a span of all samples, the y axis logarithmic, the x axis in steps. What is below a thousandth of the
-    most is below the axis: a triangle that points down stands on it, for a median, or for the end of a span."""
+    most is below the axis: a triangle that points down stands on it, for a median, or for the end of a span. So does one
+    that points up for the end of a span above the axis."""
     xs = sorted({x for row in rows for x in row.points})
     scale, powers = _logarithmic([median(samples) for row in rows for samples in row.points.values()], 3)
     top, bottom, right = 42, 212, WIDTH - 12
@@ -134,9 +135,14 @@ def lines(title, unit, rows, x_title, palette, less_is_better=False):
         step = (right - left - 20) / max(1, len(xs) - 1)
         return left + 10 + step * xs.index(x), bottom - (bottom - top) * scale(value)
 
-    is_below = any(min(samples) < powers[0] for row in rows for samples in row.points.values())
+    def has_span(row):
+        return row.is_ours or row.name in palette
+
+    is_below = any((min if has_span(row) else median)(samples) < powers[0] for row in rows for samples in row.points.values())
+    is_above = any(has_span(row) and max(samples) > powers[-1] for row in rows for samples in row.points.values())
     parts = _head(title, unit + (", less is better" if less_is_better else ", more is better")
-                  + (f"; ▼ below {digits(powers[0])}" if is_below else ""))
+                  + (f"; ▼ below {digits(powers[0])}" if is_below else "")
+                  + (f"; ▲ above {digits(powers[-1])}" if is_above else ""))
     for power in powers:
         y = bottom - (bottom - top) * scale(power)
         parts += [f'<path class="axis" d="M{left} {y:.1f}H{right}"/>', _text(left - 5, y + 4, digits(power), "quiet", "end")]
@@ -152,13 +158,17 @@ def lines(title, unit, rows, x_title, palette, less_is_better=False):
         parts.append(f'<path d="M{path}" fill="none" stroke="{colour}" stroke-width="{width}"/>')
         for x, samples in points:
             at, y = place(x, median(samples))
-            if min(samples) < powers[0] and (median(samples) < powers[0] or row.is_ours or row.name in palette):
+            if has_span(row) and max(samples) > powers[-1]:
+                parts.append(f'<path class="above" d="M{at - 5:.1f} {top + 4}h10l-5 -8z" fill="{colour}">'
+                             f"<title>{escape(row.name)}, {x:,g}: {digits(max(samples))} at most, median "
+                             f"{digits(median(samples))}</title></path>")
+            if (min if has_span(row) else median)(samples) < powers[0]:
                 parts.append(f'<path class="below" d="M{at - 5:.1f} {bottom - 4}h10l-5 8z" fill="{colour}">'
                              f"<title>{escape(row.name)}, {x:,g}: {digits(min(samples))} at least, median "
                              f"{digits(median(samples))}</title></path>")
                 if median(samples) < powers[0]:
                     continue
-            if row.is_ours or row.name in palette:
+            if has_span(row):
                 low, high = place(x, min(samples))[1], place(x, min(max(samples), powers[-1]))[1]
                 parts.append(f'<path d="M{at:.1f} {min(low, bottom):.1f}V{high:.1f}" stroke="{colour}"/>')
             parts.append(f'<circle cx="{at:.1f}" cy="{y:.1f}" r="{2.5 if width > 1 else 1.5}" fill="{colour}">'

@@ -105,7 +105,9 @@ def divide(path):
     beginning, *chapters = re.split(r"^## +", text, flags=re.MULTILINE)
     names = []
     for title, body in (part for chapter in chapters for part in cut(*chapter.split("\n", 1))):
-        names.append(f"{stem(path)}-{re.sub('[^a-z0-9]+', '-', title.lower()).strip('-')}")
+        name = f"{stem(path)}-{re.sub('[^a-z0-9]+', '-', title.lower()).strip('-')}"
+        # C and C++ are one in an address.
+        names.append(f"{name}-{len(names)}" if name in names else name)
         body = re.sub(r"^###(#*) ", r"##\1 ", body, flags=re.MULTILINE)
         write(os.path.join(os.path.dirname(path), names[-1] + ".md"), kept, f"# {title}\n\nOf <doc:{stem(path)}>.\n\n{body.strip()}\n")
     links = "".join(f"- <doc:{name}>\n" for name in names)

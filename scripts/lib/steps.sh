@@ -10,9 +10,15 @@ STEPS_CHILD= # the command that runs now, for an interrupt to end it
 STEPS_LANES=()
 STEPS_BEGIN=0
 
-# steps_begin FOLDER: logs go there.
+# steps_begin FOLDER: logs go there. Ends the script where another run uses it: its failures would be forgotten.
 steps_begin() {
     STEPS_LOGS=$1
+    mkdir -p "$(dirname "$STEPS_LOGS")"
+    exec 8>"$STEPS_LOGS.lock" # until the script ends; attended commands, which may outlive it, do not have it
+    if ! flock -n 8; then
+        echo "error: another run is under way here, and uses $STEPS_LOGS" >&2
+        exit 1
+    fi
     rm -rf "$STEPS_LOGS"
     mkdir -p "$STEPS_LOGS"
     : >"$STEPS_LOGS/.counts"
@@ -31,6 +37,18 @@ steps_stop() {
     done
     wait
     exit 130
+}
+
+# attended COMMAND... : runs a command that an interrupt ends too; its exit status. In the background, so that a signal
+# reaches the shell at once: a shell that waits for a child in the foreground would go on after an interrupt that the
+# child took.
+attended() {
+    local status=0
+    "$@" 8>&- &
+    STEPS_CHILD=$!
+    wait "$STEPS_CHILD" || status=$?
+    STEPS_CHILD=
+    return "$status"
 }
 
 # The number in the first match of a pattern ($1, one group) in file $2; 0 if there is none.
@@ -87,11 +105,7 @@ step() {
     shift 3
     local log="$STEPS_LOGS/${name//[^A-Za-z0-9]/-}.log" begin=$SECONDS status=0
     local passed=0 failed=0 skipped=0
-    # In the background, so that a signal reaches the shell at once.
-    timeout --kill-after=10 "$limit" "$@" >"$log" 2>&1 </dev/null &
-    STEPS_CHILD=$!
-    wait "$STEPS_CHILD" || status=$?
-    STEPS_CHILD=
+    attended timeout --kill-after=10 "$limit" "$@" >"$log" 2>&1 </dev/null || status=$?
     "count_$kind" "$log"
     # A tool that failed, or ran nothing, without a failing test counts as a failure.
     if [[ $status -ne 0 && $failed -eq 0 ]]; then

@@ -14,14 +14,16 @@
 only='*'          # a bash pattern: the steps that are wanted
 changed_paths=    # with --changed: the paths that differ, one a line
 only_changed=false
+only_listed=false # names the steps instead of running them
 step_deadline=    # with a budget: no step begins after this moment of SECONDS
 jobs=$(nproc)
 
 # What the steps are about.
 CORE="Sources/CCore include CMakeLists.txt cmake"
-C_TESTS="$CORE Tests/CCoreTests"
+C_TESTS="$CORE Tests/CCoreTests Examples/C Examples/CMakeLists.txt Examples/Sources/CCapture" # which are built and run too
 FACADE="$CORE Sources/SwiftFacade Package.swift"
 SWIFT_TESTS="$FACADE Tests/SwiftFacadeTests Tests/PureSwift Tests/CountingAllocator"
+DOCUMENTATION="$FACADE docs README.md scripts/docs scripts/lib/documentation.py"
 
 # verify_begin LOGS: installs what the tests need, and sets what they expect of the environment.
 verify_begin() {
@@ -60,6 +62,10 @@ run() {
     local paths=$1
     shift
     wanted "$1" "$paths" || return 0
+    if [[ $only_listed == true ]]; then
+        echo "$1"
+        return
+    fi
     if [[ -n $step_deadline && $SECONDS -gt $step_deadline ]]; then
         skip_step "$1" "the time is over; scripts/prove '$1' runs it"
         return
@@ -71,6 +77,7 @@ run() {
 build_for() {
     local needs=$1 paths=$2 name
     shift 2
+    [[ $only_listed == false ]] || return 0
     [[ -z $step_deadline || $SECONDS -le $step_deadline ]] || return 0
     while read -r name; do
         if wanted "$name" "$paths" || [[ $1 == "$only" ]]; then
@@ -113,8 +120,13 @@ first_c() {
         -DINTERLOCK_SANITIZE=address,undefined -DINTERLOCK_CHECKED=ON
 }
 
+# What the steps of both tiers run that skip building.
+build_swift_tests() {
+    build_for $'Swift tests\nSwift tests: all rounds\nFuzzing: Swift\nDocumentation' "$SWIFT_TESTS $DOCUMENTATION" \
+        "Build: Swift tests" swift build --build-tests "${swift_debug[@]}"
+}
+
 first_swift() {
-    build_for $'Swift tests\nFuzzing: Swift\nDocumentation' "$SWIFT_TESTS docs" "Build: Swift tests" \
-        swift build --build-tests "${swift_debug[@]}"
+    build_swift_tests
     run "$SWIFT_TESTS" "Swift tests" swift 900 swift test --skip-build "${swift_debug[@]}"
 }

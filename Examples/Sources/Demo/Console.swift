@@ -3,13 +3,15 @@
 // The demo's output: lines and tables to standard output, errors to standard error.
 
 import Foundation
+import PhotoPipeline
 
 enum Console {
     /// Progress is a moving bar on a terminal, otherwise plain lines.
     static let isTerminal = isatty(STDOUT_FILENO) == 1
 
+    /// A line: what would steer the terminal, from names of files and folders, is spelled out.
     static func line(_ text: String = "") {
-        write(text + "\n")
+        write(text.printable + "\n")
     }
 
     static func heading(_ text: String) {

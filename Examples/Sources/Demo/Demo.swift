@@ -19,8 +19,9 @@ struct Demo: AsyncParsableCommand {
         commandName: "demo",
         abstract: "Shows Interlock at work: arrays with and without a guard, photos, downloads, a C thread.",
         discussion: """
-            The JPEG and PNG files directly in FOLDER are loaded, decoded, given a tilt-shift effect and, on faces, googly eyes, and written \
-            to the output folder, with a contact sheet and a page that shows what happened: twice, with \
+            The JPEG and PNG files directly in FOLDER are loaded, decoded, given a tilt-shift effect and written to the \
+            output folder, with a contact sheet and a page that shows what happened; `scripts/demo --faces`, which \
+            installs OpenCV, also draws googly eyes on faces. All of it is done twice, with \
             Interlock and with libdispatch alone. A file that is not a picture is named with the reason. A few of \
             them are downloaded once more, from a server on the loopback address with the faults of a network. Before \
             and after that: a thousand appends to one array, and a C thread whose samples a task takes with `for await`.

@@ -98,6 +98,7 @@ struct PhotoChapter {
             }
         }
         page.furtherPictures = result.photos.count - page.pictures.count
+        page.picturesNote = Edit.whyNoFaces ?? ""
         page.rejections = rejections.map { ($0.name, $0.reason) }
         page.contactSheet = result.photos.isEmpty ? [] : try output.contactSheetBytes()
         page.runs = results.map {
@@ -156,6 +157,7 @@ struct PhotoChapter {
         if result.photos.isEmpty {
             Console.error("no file gave a picture")
         } else {
+            if let why = Edit.whyNoFaces { Console.line(why) }
             Console.line("    \(output.pictures)")
             Console.line("    \(output.contactSheet)")
         }

@@ -91,7 +91,9 @@ package final class FaceFinder: Sendable {
     }
     #else
     package func faces(in image: Image) throws(FacesUnavailable) -> [Face] {
-        throw FacesUnavailable(reason: "built without OpenCV; with INTERLOCK_FACES=1 it is used")
+        throw FacesUnavailable(
+            reason: "built without OpenCV, which scripts/demo --faces installs, and INTERLOCK_FACES=1 uses"
+        )
     }
     #endif
 

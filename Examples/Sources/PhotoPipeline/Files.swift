@@ -2,6 +2,8 @@
 //
 // Whole files, with errors that name the file and the system's reason.
 
+import Synchronization
+
 #if canImport(Glibc)
 import Glibc
 #elseif canImport(Musl)
@@ -14,7 +16,7 @@ package struct FileError: Error, Equatable, CustomStringConvertible {
     package let path: String
     package let reason: String
 
-    package var description: String { "\(path): \(reason)" }
+    package var description: String { "\(path.printable): \(reason)" }
 
     init(_ path: String, reason: String) {
         self.path = path
@@ -151,10 +153,15 @@ enum Files {
         return bytes
     }
 
+    /// Numbers temporary names: a name made longer than the file's own might be too long for the system.
+    static let writes = Atomic<Int>(0)
+
     /// Writes a file under a temporary name beside it, then renames it: a reader sees the old file or the new one. A
     /// link of that name is replaced, not followed. Blocks.
     static func replace(_ path: String, with bytes: [UInt8]) throws(FileError) {
-        let temporary = "\(path).\(getpid()).part"
+        let folder = path.lastIndex(of: "/").map { path[...$0] } ?? ""
+        let number = writes.wrappingAdd(1, ordering: .relaxed).newValue
+        let temporary = "\(folder).\(getpid()).\(number).part"
         // Removes a killed run's remainder, also a link; the exclusive open makes the file ours.
         unlink(temporary)
         let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)

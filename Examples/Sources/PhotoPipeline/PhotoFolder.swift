@@ -66,11 +66,15 @@ package struct PhotoFolder: Sendable {
 
         package var description: String {
             switch self {
-            case .missing(let path, let reason): "cannot open the folder '\(path)': \(reason)"
-            case .notAFolder(let path): "'\(path)' is not a folder; give the folder that the photos are in"
-            case .empty(let path): "the folder '\(path)' is empty"
+            case .missing(let path, let reason):
+                "cannot open the folder '\(path.printable)': \(reason)"
+                    + (path.unicodeScalars.contains("\u{FFFD}")
+                        ? "; of a folder whose name is not UTF-8, give '.' from inside it" : "")
+            case .notAFolder(let path):
+                "'\(path.printable)' is not a folder; give the folder that the photos are in"
+            case .empty(let path): "the folder '\(path.printable)' is empty"
             case .noPictures(let path, let others):
-                "no JPEG or PNG picture in '\(path)':"
+                "no JPEG or PNG picture in '\(path.printable)':"
                     + others.prefix(10).map { "\n  \($0)" }.joined()
                     + (others.count > 10 ? "\n  and \(others.count - 10) more" : "")
             }
@@ -134,9 +138,12 @@ package struct PhotoFolder: Sendable {
         return ["", ".", ".."].contains(plain) ? "picture" : plain
     }
 
+    /// In bytes.
+    static let longestName = 255
+
     /// A name for each result: the picture's own as a file's, with the extension of a JPEG. Where two results would have one name,
     /// also on a file system that ignores case, they keep the picture's whole name before the extension; if that is
-    /// taken, with a number.
+    /// taken, with a number. No longer than a file system takes: printable names may be four times as long as the files'.
     static func outputNames(for names: [String]) -> [String] {
         func stem(_ name: String) -> String {
             guard let dot = name.lastIndex(of: "."), dot > name.startIndex else { return name }
@@ -152,7 +159,10 @@ package struct PhotoFolder: Sendable {
             while true {
                 let number = tried[wanted.lowercased(), default: 0] + 1
                 tried[wanted.lowercased()] = number
-                let candidate = number == 1 ? "\(wanted).jpg" : "\(wanted) \(number).jpg"
+                let end = number == 1 ? ".jpg" : " \(number).jpg"
+                var begin = wanted
+                while begin.utf8.count + end.utf8.count > longestName { begin.removeLast() }
+                let candidate = begin + end
                 if taken.insert(candidate.lowercased()).inserted { return candidate }
             }
         }

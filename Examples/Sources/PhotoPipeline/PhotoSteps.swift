@@ -43,9 +43,14 @@ package struct Photo: Sendable, Equatable {
 }
 
 /// A change to a picture between decoding and writing.
-struct Edit: Sendable {
+package struct Edit: Sendable {
     let name: String
     let apply: @Sendable (EditedPhoto) throws(Rejection) -> EditedPhoto
+
+    /// Why no faces are looked for, as a sentence; nil where they are.
+    package static var whyNoFaces: String? {
+        FaceFinder.shared.fault.map { "No faces were looked for, and no eyes drawn: \($0.reason)." }
+    }
 
     /// The edits in their order. Where no faces can be found, there are no eyes to draw.
     static let all = [tiltShift] + (FaceFinder.shared.fault == nil ? [faces, googlyEyes] : [])

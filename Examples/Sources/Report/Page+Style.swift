@@ -38,7 +38,7 @@ extension Page {
           margin: 0; min-width: 0; padding: .75rem; background: var(--card); border: 1px solid var(--line); border-radius: .5rem;
         }
         .pair > div { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: .5rem; align-items: start; }
-        .pair img { width: 100%; max-height: 30rem; object-fit: contain; border-radius: .25rem; }
+        .pair img { width: 100%; min-height: 1px; max-height: 30rem; object-fit: contain; border-radius: .25rem; }
         .pair figcaption { margin-top: .5rem; }
         .number { color: var(--accent); font-weight: 600; }
         .sheet { width: fit-content; max-width: 100%; border: 1px solid var(--line); border-radius: .5rem; }

@@ -52,6 +52,8 @@ package struct Page: Sendable {
     package var rejections: [(name: String, reason: String)] = []
     /// A JPEG.
     package var contactSheet: [UInt8] = []
+    /// What was not done to the pictures, if anything.
+    package var picturesNote = ""
     package var runs: [Run] = []
     package var runsNote = ""
     package var downloads: Downloads?
@@ -100,6 +102,7 @@ package struct Page: Sendable {
         \(Markup(joining: pictures.enumerated().map { picture($0.offset + 1, $0.element) }))
         </div>
         \(furtherPicturesNote)
+        \(notDoneNote)
         \(rejectionList)
         </section>
         """
@@ -109,6 +112,8 @@ package struct Page: Sendable {
         guard furtherPictures > 0 else { return "" }
         return "<p>And \(furtherPictures) more, in the folder <code>pictures</code> beside this page.</p>"
     }
+
+    private var notDoneNote: Markup { picturesNote.isEmpty ? "" : "<p>\(picturesNote)</p>" }
 
     private func picture(_ number: Int, _ picture: Picture) -> Markup {
         """

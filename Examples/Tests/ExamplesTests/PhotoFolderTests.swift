@@ -55,12 +55,7 @@ import Testing
             Array("\u{202E}gpj".utf8), Array("family 👨‍👩‍👧".utf8), [0xE7, 0x8C],
         ]
         for name in names {
-            let path = Array("\(folder.path)/".utf8) + name + [0]
-            let file = try #require(
-                path.withUnsafeBytes { fopen($0.baseAddress!.assumingMemoryBound(to: CChar.self), "w") }
-            )
-            #expect(png.withUnsafeBytes { fwrite($0.baseAddress!, 1, $0.count, file) } == png.count)
-            fclose(file)
+            try folder.write(png, named: name)
         }
         let photos = try PhotoFolder(path: folder.path).photos
         let expected: Set<String> = [
@@ -94,6 +89,41 @@ import Testing
         let outputs = PhotoFolder.outputNames(for: names)
         #expect(Set(outputs.map { $0.lowercased() }).count == names.count, "\(outputs)")
         #expect(outputs[3] == "b.jpg" && outputs[0] == "a.jpg.jpg", "\(outputs)")
+    }
+
+    @Test func aNameThatTheSystemTakesGivesAResultThatItTakes() throws {
+        var names = ["x", "y"].map { Array(String(repeating: $0, count: 251).utf8) + Array(".png".utf8) }
+        names += [[UInt8](repeating: 0xE9, count: 255), [UInt8](repeating: 0xE9, count: 254)]
+        for name in names { try folder.write(png, named: name) }
+        let photos = try PhotoFolder(path: folder.path)
+        let output = try OutputFolder(path: "\(folder.path)/out", photos: photos)
+        let places = photos.photos.map { "\(output.pictures)/\($0.outputName)" }
+        #expect(Set(places).count == names.count)
+        for place in places {
+            try Files.replace(place, with: png)
+            #expect(try Files.contents(of: FilePath(place), limit: .max) == png)
+        }
+        let left = try FileManager.default.contentsOfDirectory(atPath: output.pictures)
+        #expect(left.count == names.count, "\(left)")
+    }
+
+    @Test func namesOfFoldersDoNotSteerTheTerminal() throws {
+        let path = "\(folder.path)/esc\u{1B}[2J"
+        #expect(mkdir(path, 0o700) == 0)
+        let photos = try photosOfOne()
+        for error in [
+            #expect(throws: PhotoFolder.Unusable.self) { try PhotoFolder(path: path) } as (any Error)?,
+            #expect(throws: PhotoFolder.Unusable.self) { try PhotoFolder(path: path + "/gone") },
+            #expect(throws: FileError.self) { try OutputFolder(path: "/dev/null/\u{1B}", photos: photos) },
+        ] {
+            let text = error.map { "\($0)" } ?? ""
+            #expect(text.contains("\\x1B") && !text.contains("\u{1B}"), "\(text)")
+        }
+    }
+
+    private func photosOfOne() throws -> PhotoFolder {
+        try folder.write(png, "a.png")
+        return try PhotoFolder(path: folder.path)
     }
 
     @Test func theOutputIsNeverTheFolderOfThePhotos() throws {

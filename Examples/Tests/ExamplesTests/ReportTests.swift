@@ -134,6 +134,14 @@ private final class Reading: NSObject, XMLParserDelegate {
         #expect(!reading.text.contains("<p>"))
     }
 
+    @Test func whatWasNotDoneToThePicturesIsTold() throws {
+        var page = Page(summary: "")
+        #expect(try #require(read(page)).elements["p"] == 1)
+        page.picturesNote = "No faces <were> looked for."
+        let reading = try #require(read(page))
+        #expect(reading.elements["p"] == 2 && reading.text.contains("No faces <were> looked for."))
+    }
+
     @Test func theSamplesOfTheCThreadAreATable() throws {
         let reading = try #require(read(page))
         #expect(reading.text.contains("Samples from a C thread") && reading.elements["table"] == 2)

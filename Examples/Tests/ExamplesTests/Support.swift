@@ -135,6 +135,16 @@ final class TemporaryFolder {
         try Data(bytes).write(to: URL(filePath: "\(path)/\(name)"))
     }
 
+    /// A name of any bytes.
+    func write(_ bytes: [UInt8], named name: [UInt8]) throws {
+        let path = Array("\(path)/".utf8) + name + [0]
+        let file = try #require(
+            path.withUnsafeBytes { fopen($0.baseAddress!.assumingMemoryBound(to: CChar.self), "w") }
+        )
+        #expect(bytes.withUnsafeBytes { fwrite($0.baseAddress!, 1, $0.count, file) } == bytes.count)
+        fclose(file)
+    }
+
     func makeFolder(_ name: String) throws -> String {
         let folder = "\(path)/\(name)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
