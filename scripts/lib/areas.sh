@@ -4,21 +4,25 @@
 # What a change of one part of the core or of the facade must be proved by. A change elsewhere in them is proved by
 # everything. verify.sh has `changed_paths`. Sourced, not run.
 
-# A part: its paths; the groups of its C tests; its scenarios; the folders of Tests/SwiftFacadeTests.
+# The groups of C tests in which every part has tests.
+ALL_PARTS="allocation contract_ crowd diagnostics fork handlers last_touch late_ layout misuse nonblocking priority realtime
+    side_effects status"
+
+# A part: its paths; the other groups of its C tests; its scenarios; the folders of Tests/SwiftFacadeTests.
 AREAS=(
     "Sources/CCore/ring include/interlock/spsc.h include/interlock/mpmc.h include/interlock/inline/spsc.h
         include/interlock/inline/mpmc.h include/interlock/inline/ring.h Tests/CCoreTests/rings;
-        spsc mpmc ring_ contract_rings fuzz_rings cxx_rings; spsc* mpmc* ring* event*; Rings Conformance Fuzz"
+        spsc mpmc ring_ fuzz_rings cxx_rings; spsc* mpmc* ring* event* fence-late*; Rings Conformance Fuzz"
     "Sources/CCore/rwlock include/interlock/rwlock.h include/interlock/inline/rwlock.h include/interlock/inline/slots.h
         Tests/CCoreTests/rwlock;
-        rwlock contract_locks fuzz_locks cxx_locks last_touch priority late_ fork; rwlock* fork*;
+        rwlock fuzz_locks cxx_locks; rwlock* fork* watched*;
         Locks Collections Conformance Fuzz"
     "Sources/CCore/sync include/interlock/semaphore.h include/interlock/latch.h include/interlock/barrier.h
         include/interlock/mutex.h include/interlock/inline/semaphore.h Tests/CCoreTests/sync;
-        semaphore latch barrier mutex contract_locks fuzz_locks cxx_sync last_touch priority handlers fork;
-        semaphore* latch* barrier* mutex* fork*; Locks Conformance Fuzz"
+        semaphore latch barrier mutex park fuzz_locks cxx_sync cxx_locks;
+        semaphore* latch* barrier* mutex* fork* watched*; Locks Conformance Fuzz"
     "Sources/CCore/pool include/interlock/pool.h Tests/CCoreTests/pool;
-        pool cxx_pool fork; pool* deque*; Pool Jobs Operations Dispatch Fuzz"
+        pool cxx_pool; pool* deque*; Pool Jobs Operations Dispatch Fuzz"
     "Sources/SwiftFacade/Rings Tests/SwiftFacadeTests/Rings;;; Rings Conformance Fuzz"
     "Sources/SwiftFacade/Locks Tests/SwiftFacadeTests/Locks;;; Locks Conformance"
     "Sources/SwiftFacade/Collections Tests/SwiftFacadeTests/Collections;;; Collections Conformance Fuzz"
@@ -61,7 +65,7 @@ paths_pattern() {
 changed_c_tests() {
     local groups
     groups=$(area_field 2 "Sources/CCore include cmake CMakeLists.txt Tests/CCoreTests" | xargs | tr ' ' '|')
-    [[ -z $groups ]] || echo "-R ^($groups)"
+    [[ -z $groups ]] || echo "-R ^($groups|$(xargs <<<"$ALL_PARTS" | tr ' ' '|'))"
 }
 
 # The scenarios of what changed, and how far to search them.
@@ -75,8 +79,10 @@ changed_scenarios() {
 changed_suites() {
     local folder folders suites
     folders=$(area_field 4 "Sources/CCore include Sources/SwiftFacade Tests/SwiftFacadeTests Package.swift" | xargs)
+    # All types of a file with tests: an attribute may stand on the line above.
     suites=$(for folder in ${folders:-.}; do
-        grep -rhoE '^(final )?(struct|class) \w+Tests|@Suite.* struct \w+' "Tests/SwiftFacadeTests/$folder" | awk '{ print $NF }'
+        grep -rlE '^ +@Test\b' "Tests/SwiftFacadeTests/$folder" |
+            xargs grep -hoE '^([a-z@][^/]* )?(struct|class|enum|actor|extension) \w+' | awk '{ print $NF }'
     done | sort -u | xargs | tr ' ' '|')
     echo "InterlockTests\.($suites)/"
 }
