@@ -114,7 +114,7 @@ first_c() {
 }
 
 first_swift() {
-    build_for $'Swift tests\nFuzzing: Swift\nDocumentation' "$SWIFT_TESTS docs" "Build: Swift tests" \
+    build_for $'Swift tests\nSwift tests: all rounds\nFuzzing: Swift\nDocumentation' "$SWIFT_TESTS docs" "Build: Swift tests" \
         swift build --build-tests "${swift_debug[@]}"
     run "$SWIFT_TESTS" "Swift tests" swift 900 swift test --skip-build "${swift_debug[@]}"
 }
