@@ -34,6 +34,7 @@ without "the sheet" || echo x >"$out/contact-sheet.jpg"
     done
     without "a drawing" || echo "<svg></svg>"
     without "the downloads' section" || echo "<h2>Photos over a bad network</h2>"
+    [[ $name != odd ]] || without "the further pictures" || echo "<p>And 4 more, in the folder</p>"
     without "all in the page" && echo '<img src="https://example.org/x.jpg" />'
 } >"$out/index.html"
 case $name in
@@ -115,6 +116,7 @@ class ContinuousTest(unittest.TestCase):
             ("status 2 of missing", "a missing or empty folder is exit status 2"),
             ("spelled names", "the page of odd files fits the screen"),
             ("no escapes", "the page of odd files fits the screen"),
+            ("the further pictures", "the page of odd files fits the screen"),
             ("a page that fits", "the page of odd files fits the screen"),
             ("little memory", "memory keeps to its budget"),
             ("a peak", "memory keeps to its budget"),
