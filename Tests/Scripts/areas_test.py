@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a change is proved by (scripts/lib/areas.sh), asked with made-up changes."""
 
-import functools
+import glob
 import os
 import pathlib
 import re
@@ -27,11 +27,19 @@ def table():
     return [[field.split() for field in row.split(";")] for row in text.split("\0") if row]
 
 
-@functools.cache
-def steps(path):
-    """The steps of the second tier that a change of a path chooses."""
-    return set(subprocess.run(["scripts/prove", "--list", path], cwd=ROOT, capture_output=True, text=True, check=True)
-               .stdout.split("\n")) - {""}
+# The calls of each part of the core, by its folder.
+CALLS = {
+    "ring": r"\bilk_(spsc|mpmc)_[a-z]",
+    "rwlock": r"\bilk_rwlock_[a-z]",
+    "sync": r"\bilk_(semaphore|latch|barrier|mutex)_[a-z]",
+    "pool": r"\bilk_(pool|group)_[a-z]",
+}
+
+
+def contents(pattern):
+    for path in sorted(glob.glob(os.path.join(ROOT, pattern))):
+        with open(path, encoding="utf-8") as file:
+            yield os.path.relpath(path, ROOT), file.read()
 
 
 def tracked(*folders):
@@ -102,47 +110,6 @@ class ChangesTest(unittest.TestCase):
         self.assertNotEqual(self.since("HEAD", GIT_DIR="/nowhere").returncode, 0)
 
 
-class StepsTest(unittest.TestCase):
-    def test_a_change_chooses_the_steps_that_read_it(self):
-        for path, expected in {
-            "Sources/SwiftFacade/Internal/OwnThread.swift": "Branches for Apple systems|Instruction counts|Documentation|Examples",
-            "Sources/CCore/diagnostics/page.html": "Pages in a browser|Scripts",
-            "Tests/Scripts/browser.py": "Pages in a browser|Scripts|Gates fail on planted faults",
-            "scripts/docs": "Documentation",
-            "scripts/lib/documentation.py": "Documentation|Scripts",
-            "scripts/lib/man_pages.py": "C packages",
-            "scripts/explore": "Explorer: quick selection",
-            "README.md": "Consumer: CMakeProject|Consumer: SwiftPackage|Documentation|Scripts",
-            "docs/verification.md": "Branches for Apple systems|Documentation",
-            "docs/c.md": "Consumer: CMakeProject|C packages",
-            "Examples/C/workers.c": "C tests: gcc|C tests: thread",
-            "Tests/Consumers/lib.sh": "C ABI|Branches for Apple systems|C packages|C tests: musl",
-            "Tests/SwiftFacadeTests/Caching/X.swift": "Scripts|Swift tests: thread|Swift tests: all rounds",
-            "report/report.html": "Scripts",
-            "Benchmarks/rings/main.cpp": "Build: benchmarks|Scripts",
-        }.items():
-            self.assertLessEqual(set(expected.split("|")), steps(path), path)
-
-    def test_every_folder_of_code_has_a_step_that_is_about_it(self):
-        names = tracked("Sources", "Tests", "Bridges", "Benchmarks", "Examples", "include", "cmake", "docs", "scripts")
-        for folder in sorted({"/".join(name.split("/")[:2 if name[0] in "ST" else 1]) for name in names}):
-            self.assertTrue(steps(folder + "/x") - {"Scripts"}, folder)
-
-    def test_a_step_that_skips_building_is_built_for(self):
-        prove = pathlib.Path(ROOT, "scripts/prove").read_text()
-        skipping = re.findall(r'run "\$SWIFT_TESTS" "([^"]+)" swift \d+ swift test --skip-build "\$\{swift_debug', prove.replace("\\\n", ""))
-        self.assertGreater(len(skipping), 1)
-        for name in skipping + ["Swift tests", "Documentation"]:
-            script = 'only=$1; swift_debug=(); step() { echo "$1"; }; first_swift'
-            built = subprocess.run(["bash", "-c", ". scripts/lib/verify.sh; " + script, "_", name], cwd=ROOT, capture_output=True,
-                                   text=True, check=True).stdout.splitlines()
-            self.assertEqual(built[:1], ["Build: Swift tests"], name)
-
-    def test_a_page_of_the_guide_alone_chooses_no_sanitizer(self):
-        self.assertNotIn("Swift tests: thread", steps("docs/rings.md"))
-        self.assertNotIn("C tests: gcc", steps("docs/rings.md"))
-
-
 class AreasTest(unittest.TestCase):
     def test_a_part_is_proved_by_its_own(self):
         ring = ["Sources/CCore/ring/mpmc.c", "docs/rings.md"]
@@ -193,6 +160,44 @@ class AreasTest(unittest.TestCase):
     def test_a_path_is_not_the_beginning_of_another(self):
         self.assertEqual(ask(["Sources/CCore/ring2/x.c"], "changed_c_tests"), "")
 
+    def test_the_scenarios_of_a_part_are_those_that_call_it(self):
+        for part, calls in CALLS.items():
+            wanted = ask([f"Sources/CCore/{part}/x.c"], "changed_scenarios").split()[:-1]
+            others = [name for other in CALLS if other != part for name in
+                      {"ring": "spsc mpmc ring", "sync": "semaphore latch barrier mutex"}.get(other, other).split()]
+            seen = 0
+            for path, text in contents("Tests/Explorer/scenarios/*.c"):
+                if re.search(calls, text) and not os.path.basename(path).startswith(tuple(others)):
+                    # Where macros make the names, they begin as the file does.
+                    names = re.findall(r'\.name = "([^"]*)"', text) or [os.path.basename(path)]
+                    self.assertTrue([name for name in names for one in wanted if name.startswith(one.rstrip("*"))], f"{part}: {path}")
+                    seen += 1
+            self.assertGreater(seen, 3, part)
+
+    def test_the_suites_of_a_change_are_all_that_its_folders_have(self):
+        for folder in os.listdir(os.path.join(ROOT, "Sources/SwiftFacade")):
+            if not os.path.isdir(os.path.join(ROOT, "Tests/SwiftFacadeTests", folder)):
+                continue
+            suites = ask([f"Sources/SwiftFacade/{folder}/X.swift"], "changed_suites")
+            for path, text in contents(f"Tests/SwiftFacadeTests/{folder}/**/*.swift"):
+                self.assert_has_suite(suites, path, text)
+        everything = ask(["Package.swift"], "changed_suites")
+        count = 0
+        for depth in ("*", "*/*", "*/*/*"):
+            for path, text in contents(f"Tests/SwiftFacadeTests/{depth}.swift"):
+                count += self.assert_has_suite(everything, path, text)
+        self.assertGreater(count, 100)
+        for part in CALLS:
+            self.assertIn("MPMCConformance" if part == "ring" else "Tests", ask([f"Sources/CCore/{part}/x.c"], "changed_suites"))
+
+    def assert_has_suite(self, suites, path, text):
+        types = [(match.start(), match.group(1)) for match in
+                 re.finditer(r"^(?:(?:@|public|final)[^/\n]* )?(?:struct|class|enum|actor|extension) (\w+)", text, re.M)]
+        own = {[name for start, name in types if start < test.start()][-1] for test in re.finditer(r"^ +@Test\b", text, re.M)}
+        for name in own:
+            self.assertRegex(suites, rf"[(|]{name}[|)]", path)
+        return len(own)
+
     def test_everything_that_the_table_names_is_there(self):
         tests = tracked("Tests/CCoreTests")
         # In cxx/ and properties/ the folder or the subject is a part of the group.
@@ -201,7 +206,8 @@ class AreasTest(unittest.TestCase):
             groups |= set(re.findall(r"\w+", file.read())) | {"examples"}
         scenarios = subprocess.run(
             "cat Tests/Explorer/scenarios/*.[ch]", shell=True, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-        for paths, prefixes, names, folders in table():
+        rows = table() + [[[], ask([], 'echo "$COMMON_C_TESTS"').split(), [], []]]
+        for paths, prefixes, names, folders in rows:
             for path in paths:
                 self.assertTrue(os.path.exists(os.path.join(ROOT, path)), path)
             for prefix in prefixes:

@@ -303,6 +303,22 @@ class Charts(unittest.TestCase):
         rows = [charts.Line("a", {1.0: [5000.0]}, True), charts.Line("grey", {1.0: [1.0, 100.0, 200.0]}, False)]
         self.assertNotIn("▼", charts.lines("t", "u", rows, "threads", {}))
 
+    def test_the_end_of_a_span_below_the_axis_is_told_without_a_median_there(self):
+        rows = [charts.Line("<a>", {1.0: [1000.0], 4.0: [0.1, 500.0, 600.0]}, True)]
+        svg = charts.lines("t", "u", rows, "threads", {})
+        self.assertIn("u, more is better; ▼ below 100", svg)
+        marks = [node[0].text for node in self.nodes(svg, "path") if node.get("class") == "below"]
+        self.assertEqual(marks, ["<a>, 4: 0.10 at least, median 500"])
+
+    def test_a_span_stays_within_the_axis(self):
+        rows = [charts.Line("a", {1.0: [90.0, 95.0, 9e6], 2.0: [0.001, 95.0, 99.0]}, True)]
+        svg = charts.lines("t", "u", rows, "threads", {})
+        axis = [float(re.search(r" ([0-9.]+)H", node.get("d")).group(1)) for node in self.nodes(svg, "path") if node.get("class") == "axis"]
+        spans = [tuple(map(float, found.groups())) for node in self.nodes(svg, "path")
+                 if (found := re.fullmatch(r"M[0-9.]+ ([0-9.]+)V([0-9.]+)", node.get("d")))]
+        self.assertEqual(len(spans), 2)
+        self.assertEqual((min(map(min, spans)), max(map(max, spans))), (min(axis), max(axis)))
+
     def test_the_figures_of_an_axis_have_room(self):
         svg = charts.lines("t", "u", [charts.Line("a", {1.0: [990_000.0], 2.0: [2000.0]}, True)], "nodes", {}, True)
         figures = [node for node in self.nodes(svg, "text") if node.get("text-anchor") == "end"]
@@ -312,6 +328,7 @@ class Charts(unittest.TestCase):
 
     def test_a_ratio_of_one_is_on_its_mark(self):
         svg = charts.ratios("t", [charts.Ratio("even", 1.0), charts.Ratio("ahead", 4.0), charts.Ratio("behind", 0.25)])
+        self.assertIn("3 settings, 1 behind: left of the line", svg)
         dots = {node[0].text.split(":")[0]: node for node in self.nodes(svg, "circle")}
         mark = next(node.get("x") for node in self.nodes(svg, "text") if node.text == "1×")
         self.assertEqual(dots["even"].get("cx"), mark)

@@ -74,13 +74,17 @@ class LongPapers(unittest.TestCase):
             self.assertIn("\n\n| n | x |\n|---|---|\n| ", part)
             self.assertLess(len(part), documentation.LONGEST_TABLE + 1_000)
 
-    def test_no_page_of_the_papers_is_long(self):
+    def test_no_page_of_the_papers_is_long_and_each_has_its_images(self):
         with tempfile.TemporaryDirectory() as folder:
             documentation.catalogue(str(ROOT), str(pathlib.Path(folder, "catalogue")))
             sizes = {path.name: len(path.read_text(encoding="utf-8"))
                      for path in pathlib.Path(folder, "catalogue/Papers").glob("*.md")}
             self.assertIn("paper-contracts-rings-of-the-core.md", sizes)
             self.assertEqual([name for name, size in sizes.items() if size > documentation.LONGEST], [])
+            images = {image for page in pathlib.Path(folder, "catalogue/Papers").glob("*.md")
+                      for _, image in documentation.IMAGE.findall(page.read_text(encoding="utf-8"))}
+            self.assertTrue(images)
+            self.assertEqual([name for name in images if not pathlib.Path(folder, "catalogue/Papers", name).is_file()], [])
 
 
 class Diagnostics(unittest.TestCase):
@@ -141,6 +145,15 @@ class Archive(unittest.TestCase):
         self.assertEqual(json.loads((self.archive / "theme-settings.json").read_text()), {})
         (self.archive / "theme-settings.json").unlink()
         self.assertEqual(self.links(), [f"{self.archive}: has no theme-settings.json"])
+
+    def test_settings_of_the_archive_stay(self):
+        (self.archive / "theme-settings.json").write_text('{"theme": {}}')
+        documentation.complete(str(self.archive))
+        self.assertEqual((self.archive / "theme-settings.json").read_text(), '{"theme": {}}')
+
+    def test_a_heading_of_another_page_is_not_one_of_this(self):
+        self.page("two", {"references": {"x": {"anchor": "A-heading"}}})
+        self.assertEqual(self.links(), ["/documentation/one: no such heading: /documentation/two#A-heading"])
 
     def test_a_page_that_is_not_there_is_found(self):
         self.page("one", {"references": {"x": {"url": "/documentation/three"}}})

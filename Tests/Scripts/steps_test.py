@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A failure is told, and an interrupt ends everything (scripts/lib/steps.sh, .ci/run), with made-up steps."""
+"""The steps of scripts/test and scripts/prove (scripts/lib/steps.sh): what fails, is skipped or runs nothing is told, and an
+interrupt ends everything (.ci/run)."""
 
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -11,38 +13,127 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
+CTEST = """\
+    Start 1: a.one
+1/4 Test #1: a.one ............   Passed    0.01 sec
+2/4 Test #2: a.two ............***Failed    0.01 sec
+3/4 Test #3: a.three ..........***Skipped   0.01 sec
+4/4 Test #4: a.four ...........   Passed    0.01 sec
+
+75% tests passed, 1 tests failed out of 4
+"""
+SWIFT = """\
+Test Suite 'All tests' passed at 2026-01-31 10:00:00.000.
+\t Executed 0 tests, with 0 failures (0 unexpected) in 0.0 (0.0) seconds
+◇ Test run started.
+✔ Test one() passed after 0.001 seconds.
+✘ Test two() failed after 0.001 seconds with 1 issue.
+➜ Test three() skipped: "not here"
+✔ Test four() passed after 0.001 seconds.
+✘ Test run with 4 tests in 1 suite failed after 0.002 seconds with 1 issue.
+"""
+
+
+def swift_passed(count):
+    return f"✔ Test run with {count} test{'s' if count != 1 else ''} in 1 suite passed after 0.001 seconds.\n"
+
 
 class StepsTest(unittest.TestCase):
-    def run_steps(self, body):
-        """The exit status and the last line of a script of these steps."""
+    def run_with(self, script, **environment):
+        """What a list of steps prints, and its status. `say TEXT [STATUS]` is a tool."""
         with tempfile.TemporaryDirectory() as folder:
-            script = f'set -uo pipefail; . scripts/lib/steps.sh; steps_begin "$1/logs"\n{body}\nsteps_end'
-            done = subprocess.run(["bash", "-c", script, "_", folder], cwd=ROOT, capture_output=True, text=True, check=False)
-        return done.returncode, done.stdout.splitlines()[-1]
+            tool = os.path.join(folder, "say")
+            with open(tool, "w", encoding="utf-8") as file:
+                file.write('#!/bin/sh\nprintf %s "$1"\nexit "${2:-0}"\n')
+            os.chmod(tool, 0o755)
+            done = subprocess.run(
+                ["bash", "-uc", f'. scripts/lib/steps.sh; steps_begin "$1/logs"; say=$1/say; {script}', "_", folder],
+                cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True, timeout=60, check=False)
+            return done.stdout, done.returncode
 
-    def test_what_passes_passes(self):
-        self.assertEqual(self.run_steps("step a one 10 true; step b totals 10 echo '3 passed, 0 failed'"), (0, "4 passed, 0 failed"))
+    def one(self, kind, text, status=0, **environment):
+        """The verdict and the counts of one step, and the status of the list."""
+        text = text.replace("'", "'\\''")
+        said, code = self.run_with(f"step name {kind} 50 \"$say\" '{text}' {status}; steps_end", **environment)
+        verdict, counts = re.match(r"name +\d+ s  (.*)  \((.*)\)$", said.splitlines()[0]).groups()
+        return verdict, counts, code
 
-    def test_each_failure_fails_the_run(self):
-        for body, failed in {
-            "step a one 10 false": 1,
-            "step a totals 10 echo '3 passed, 2 failed'": 2,  # of a tool that forgets its status
-            "step a totals 10 bash -c 'echo 3 passed, 0 failed; exit 1'": 1,
-            "step a totals 10 echo '0 passed, 0 failed'": 1,
-            "step a ctest 10 echo 'No tests were found!!!'": 1,
-            "step a ctest 10 bash -c 'echo \"50% tests passed, 1 tests failed out of 2\"; exit 8'": 1,
-            "step a swift 10 bash -c 'echo \"error: fatalError\"; exit 1'": 1,
-            "step a one 10 no-such-program": 1,
-            "step a one 1 sleep 60": 1,
-        }.items():
-            status, line = self.run_steps("step good one 10 true\n" + body)
-            self.assertEqual((status, f" {failed} failed" in line), (1, True), f"{body}: {line}")
+    def test_ctest_is_counted(self):
+        self.assertEqual(self.one("ctest", CTEST, 8), ("FAILED", "2 passed, 1 failed, 1 skipped", 1))
+        self.assertEqual(self.one("ctest", "100% tests passed, 0 tests failed out of 7\n"), ("ok", "7 passed, 0 failed", 0))
 
-    def test_a_lane_that_fails_or_does_not_end_fails_the_run(self):
-        lanes = "good() { step a one 10 true; }; bad() { step b one 10 false; }; broken() { exit 0$unset; }\n"
-        self.assertEqual(self.run_steps(lanes + "side_by_side good good"), (0, "2 passed, 0 failed"))
-        self.assertEqual(self.run_steps(lanes + "side_by_side bad good"), (1, "1 passed, 1 failed"))
-        self.assertEqual(self.run_steps(lanes + "side_by_side broken good"), (1, "1 passed, 1 failed"))
+    def test_swift_is_counted_in_any_locale(self):
+        for locale in ("C", "C.UTF-8"):
+            self.assertEqual(self.one("swift", SWIFT, 1, LC_ALL=locale), ("FAILED", "2 passed, 1 failed, 1 skipped", 1), locale)
+            self.assertEqual(self.one("swift", swift_passed(1), LC_ALL=locale), ("ok", "1 passed, 0 failed", 0), locale)
+
+    def test_totals_are_counted(self):
+        self.assertEqual(self.one("totals", "ok      it\n3 passed, 2 failed, 1 skipped\n", 1),
+                         ("FAILED", "3 passed, 2 failed, 1 skipped", 1))
+        self.assertEqual(self.one("totals", "12 passed, 0 failed\n"), ("ok", "12 passed, 0 failed", 0))
+
+    def test_a_tool_that_fails_is_a_failure_whatever_it_says(self):
+        for kind, text in (("one", "fine"), ("ctest", "100% tests passed, 0 tests failed out of 7\n"),
+                           ("swift", swift_passed(7)), ("totals", "7 passed, 0 failed\n")):
+            verdict, counts, code = self.one(kind, text, 3)
+            self.assertEqual((verdict, code), ("FAILED", 1), kind)
+            self.assertIn("1 failed", counts, kind)
+
+    def test_a_failing_test_is_a_failure_whatever_the_status(self):
+        self.assertEqual(self.one("totals", "3 passed, 2 failed\n", 0), ("FAILED", "3 passed, 2 failed", 1))
+        self.assertEqual(self.one("ctest", CTEST, 0), ("FAILED", "2 passed, 1 failed, 1 skipped", 1))
+
+    def test_a_tool_that_runs_no_test_is_a_failure(self):
+        for kind, text in (("ctest", "No tests were found!!!\n"), ("totals", "0 passed, 0 failed\n"),
+                           ("swift", "warning: No matching test cases were run\n" + swift_passed(0)), ("totals", "")):
+            self.assertEqual(self.one(kind, text), ("FAILED", "0 passed, 1 failed", 1), text)
+
+    def test_skipped_tests_without_a_count_of_all_are_a_failure(self):
+        verdict, counts, code = self.one("swift", '➜ Test three() skipped: "not here"\n')
+        self.assertEqual((verdict, counts, code), ("FAILED", "0 passed, 1 failed, 1 skipped", 1))
+
+    def test_a_step_that_takes_too_long_is_ended_and_fails(self):
+        said, code = self.run_with("step name one 1 sleep 1000; steps_end")
+        self.assertRegex(said, r"^name .*FAILED \(over 1 s\)  \(0 passed, 1 failed\)")
+        self.assertEqual(code, 1)
+
+    def test_what_failed_is_printed(self):
+        said, _ = self.run_with('step name one 50 "$say" "a: error: of it" 1; steps_end')
+        self.assertIn("\na: error: of it\n", said)
+
+    def test_the_list_goes_on_after_a_failure_and_fails(self):
+        said, code = self.run_with('step first one 50 false; step second one 50 true; steps_end')
+        self.assertRegex(said, r"(?m)^second .*ok  \(1 passed, 0 failed\)$")
+        self.assertTrue(said.endswith("\n1 passed, 1 failed\n"), said)
+        self.assertEqual(code, 1)
+
+    def test_the_totals_are_those_of_all_steps_also_in_lanes(self):
+        said, code = self.run_with(
+            'one() { step a totals 50 "$say" "3 passed, 0 failed"; step b one 50 true; }; '
+            'other() { step c ctest 50 "$say" "100% tests passed, 0 tests failed out of 5"; skip_step d "it cannot"; }; '
+            'side_by_side one other; step e totals 50 "$say" "1 passed, 0 failed, 2 skipped"; steps_slowest 9; steps_end')
+        self.assertTrue(said.endswith("\n10 passed, 0 failed, 3 skipped\n"), said)
+        self.assertRegex(said, r"(?m)^d +skipped: it cannot$")
+        for name in "abce":
+            self.assertRegex(said, rf"(?m)^    \d+ s  {name}$")
+        self.assertEqual(code, 0)
+
+    def test_a_failure_in_a_lane_fails_the_list(self):
+        _, code = self.run_with('one() { step a one 50 false; }; other() { step b one 50 true; }; side_by_side one other; steps_end')
+        self.assertEqual(code, 1)
+
+    def test_a_lane_that_does_not_come_to_its_end_is_a_failure(self):
+        for end in ("exit 3", 'echo "$not_set"'):
+            said, code = self.run_with(f'one() {{ {end}; }}; other() {{ step b one 50 true; }}; side_by_side one other; steps_end')
+            self.assertIn("one did not come to its end\n", said)
+            self.assertEqual((said.splitlines()[-1], code), ("1 passed, 1 failed", 1), end)
+
+    def test_a_skipped_step_has_not_passed(self):
+        said, code = self.run_with('skip_step name "it cannot"; steps_end')
+        self.assertEqual((said.splitlines()[-1], code), ("0 passed, 0 failed, 1 skipped", 1))
+
+    def test_nothing_is_not_a_pass(self):
+        self.assertEqual(self.run_with("steps_end"), ("0 passed, 0 failed\n", 1))
 
     def test_a_second_run_in_one_place_is_refused(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -60,9 +151,6 @@ class StepsTest(unittest.TestCase):
             self.assertEqual((second.returncode, second.stdout), (1, ""))
             self.assertIn("error: another run is under way here", second.stderr)
             self.assertEqual((first.returncode, lines[-1]), (1, "1 passed, 1 failed"))
-
-    def test_a_run_without_a_step_fails(self):
-        self.assertEqual(self.run_steps(""), (1, "0 passed, 0 failed"))
 
 
 class ContinuousBuildTest(unittest.TestCase):

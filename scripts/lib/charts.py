@@ -170,7 +170,7 @@ def lines(title, unit, rows, x_title, palette, less_is_better=False):
                     continue
             if has_span(row):
                 low, high = place(x, min(samples))[1], place(x, min(max(samples), powers[-1]))[1]
-                parts.append(f'<path d="M{at:.1f} {min(low, bottom):.1f}V{high:.1f}" stroke="{colour}"/>')
+                parts.append(f'<path d="M{at:.1f} {low:.1f}V{high:.1f}" stroke="{colour}"/>')
             parts.append(f'<circle cx="{at:.1f}" cy="{y:.1f}" r="{2.5 if width > 1 else 1.5}" fill="{colour}">'
                          f"<title>{escape(row.name)}, {x:,g}: {digits(median(samples))}</title></circle>")
     return _svg(title, bottom + 38, parts)

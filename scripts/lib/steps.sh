@@ -77,9 +77,10 @@ count_ctest() {
 count_swift() {
     local all
     all=$(number_in '.*Test run with ([0-9]+) tests?.*' "$1")
-    failed=$(grep -cE '^. Test .* failed after ' "$1")
-    [[ $(grep -cE '^. Test run with .* failed after ' "$1") -gt 0 ]] && failed=$((failed - 1))
-    skipped=$(grep -cE '^. Test .* skipped' "$1")
+    # The mark in front is several characters where the locale has bytes only.
+    failed=$(grep -cE '^[^ ]+ Test .* failed after ' "$1")
+    [[ $(grep -cE '^[^ ]+ Test run with .* failed after ' "$1") -gt 0 ]] && failed=$((failed - 1))
+    skipped=$(grep -cE '^[^ ]+ Test .* skipped' "$1")
     passed=$((all - failed - skipped))
 }
 
@@ -112,10 +113,11 @@ step() {
         failed=1
     elif [[ $status -eq 0 && $kind == one ]]; then
         passed=1
-    elif [[ $status -eq 0 && $passed -eq 0 && $skipped -eq 0 ]]; then
+    elif [[ $status -eq 0 && ($passed -lt 0 || $passed -eq 0 && $skipped -eq 0) ]]; then
         failed=1
-        echo "no test was run" >>"$log"
+        echo "no test was run, or the tool's totals are not understood" >>"$log"
     fi
+    [[ $passed -ge 0 ]] || passed=0 # a tool that ends before its totals
     local verdict=ok
     [[ $failed -gt 0 ]] && verdict=FAILED
     [[ $status -eq 124 || $status -eq 137 ]] && verdict="FAILED (over $limit s)"

@@ -23,7 +23,7 @@ CORE="Sources/CCore include CMakeLists.txt cmake"
 C_TESTS="$CORE Tests/CCoreTests Examples/C Examples/CMakeLists.txt Examples/Sources/CCapture" # which are built and run too
 FACADE="$CORE Sources/SwiftFacade Package.swift"
 SWIFT_TESTS="$FACADE Tests/SwiftFacadeTests Tests/PureSwift Tests/CountingAllocator"
-DOCUMENTATION="$FACADE docs README.md scripts/docs scripts/lib/documentation.py"
+DOCUMENTATION="$FACADE docs README.md ARCHITECTURE.md scripts/docs scripts/lib/documentation.py"
 
 # verify_begin LOGS: installs what the tests need, and sets what they expect of the environment.
 verify_begin() {

@@ -7,8 +7,8 @@ import Interlock
 
 /// The memory of a pipeline, in permits. Any thread may enter and leave.
 final class MemoryBudget: Sendable {
-    private let permits: FIFOSemaphore
-    private let turn = FIFOSemaphore(permits: 1)
+    let permits: FIFOSemaphore
+    let turn = FIFOSemaphore(permits: 1)
 
     init(permits: Int) {
         self.permits = FIFOSemaphore(permits: permits)

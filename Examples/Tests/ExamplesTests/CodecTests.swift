@@ -34,6 +34,14 @@ import Testing
         #expect(try Codecs.encodeJPEG(picture, quality: 95) == encoded)
     }
 
+    @Test func aPictureLongerThanAJPEGCanBeIsRefusedInEitherDirection() {
+        for (width, height) in [(65_501, 1), (1, 65_501)] {
+            let long = Image(width: width, height: height, color: Color(red: 9, green: 9, blue: 9))
+            let reason = "\(width) x \(height) pixels, and the format ends at 65500"
+            #expect(throws: CodecError.tooLarge(.jpeg, reason)) { try Codecs.encodeJPEG(long) }
+        }
+    }
+
     @Test func aJPEGLargerThanTheFirstBlockOfMemoryIsWhole() throws {
         var noise = SystemRandomNumberGenerator()
         let bytes = (0..<300 * 300).flatMap { _ in

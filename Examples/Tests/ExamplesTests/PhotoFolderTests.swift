@@ -53,6 +53,7 @@ import Testing
             [0x61, 0xFF, 0x2E, 0x70], Array("esc\u{1B}[2J\n".utf8), Array("\u{E9}".utf8),
             Array("e\u{301}".utf8),
             Array("\u{202E}gpj".utf8), Array("family 👨‍👩‍👧".utf8), [0xE7, 0x8C],
+            Array("line\u{2028}paragraph\u{2029}".utf8),
         ]
         for name in names {
             try folder.write(png, named: name)
@@ -60,6 +61,7 @@ import Testing
         let photos = try PhotoFolder(path: folder.path).photos
         let expected: Set<String> = [
             "a\\xFF.p", "esc\\x1B[2J\\x0A", "e\u{301}", "\u{E9}'", "\\u{202e}gpj", "family 👨‍👩‍👧", "\\xE7\\x8C",
+            "line\\u{2028}paragraph\\u{2029}",
         ]
         #expect(photos.count == names.count && Set(photos.map(\.name)) == expected, "\(photos.map(\.name))")
         for photo in photos { #expect(try photo.contents == png, "\(photo.name)") }

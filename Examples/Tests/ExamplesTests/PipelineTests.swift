@@ -134,6 +134,31 @@ enum PipelineKind: CaseIterable, Sendable {
         #expect(photos.map(\.remarks) == [["smaller than the file's 800 x 600, to save memory"], []])
     }
 
+    @Test(arguments: PipelineKind.allCases) func aFileOfMoreBytesThanAllowedIsRefusedAndNotCut(
+        _ kind: PipelineKind
+    ) async throws {
+        let bytes = PNG.bytes(.gradient(width: 30, height: 20))
+        try folder.write(bytes, "photos/a.png")
+        try folder.write(bytes + [0], "photos/b.png")
+        var options = PipelineOptions(photoCount: 2)
+        options.byteLimit = bytes.count
+        let result = try await run(kind, options: options)
+        #expect(result.photos.map(\.file.name) == ["a.png"])
+        #expect(result.rejections == [Rejection(name: "b.png", reason: "larger than 0 MB")])
+    }
+
+    @Test(arguments: PipelineKind.allCases) func asManyPhotosHavePreviewsAndFramesAsAllowed(
+        _ kind: PipelineKind
+    ) async throws {
+        try add(5)
+        var options = PipelineOptions(photoCount: 5)
+        options.previewLimit = 2
+        options.frameLimit = 3
+        let photos = try await run(kind, options: options).photos
+        #expect(photos.map { $0.preview != nil } == [true, true, false, false, false])
+        #expect(photos.map { $0.frame != nil } == [true, true, true, false, false])
+    }
+
     @Test(arguments: PipelineKind.allCases) func picturesOfOneRowOrColumnAreMade(_ kind: PipelineKind)
         async throws
     {

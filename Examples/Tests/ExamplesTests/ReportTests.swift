@@ -51,7 +51,7 @@ private final class Reading: NSObject, XMLParserDelegate {
         page.contactSheet = [7, 8]
         let spans = (0..<6).map { index in
             Timeline.Span(
-                step: "step \(index)",
+                step: "step \(index)\(index == 0 ? hostile : "")",
                 item: hostile,
                 thread: index % 3,
                 begin: .milliseconds(index * 10),
@@ -59,7 +59,7 @@ private final class Reading: NSObject, XMLParserDelegate {
             )
         }
         page.runs = [
-            .init(name: "One", detail: "60 ms", timeline: Timeline(spans: spans)),
+            .init(name: "One \(hostile)", detail: "60 ms", timeline: Timeline(spans: spans)),
             .init(name: "None", detail: "0 ms", timeline: Timeline(spans: [])),
         ]
         page.runsNote = hostile
@@ -78,7 +78,7 @@ private final class Reading: NSObject, XMLParserDelegate {
                 .init(name: "c", faults: "", attempts: 1, delay: .zero, ending: hostile, picture: nil),
             ]
         )
-        page.safe = .init(columns: ["array", "time"], rows: [[hostile, "1 ns"], ["b", "2 ns"]])
+        page.safe = .init(columns: ["array", hostile], rows: [[hostile, "1 ns"], ["b", "2 ns"]])
         page.unsafeNote = hostile
         page.capture = .init(columns: ["blocks", "lost"], rows: [[hostile, "3"]])
         page.captureNote = hostile
@@ -162,6 +162,11 @@ private final class Reading: NSObject, XMLParserDelegate {
         let sides = try #require(read(page)).attributes.filter { $0.element == "img" }
         #expect(sides.filter { $0.name == "width" }.map(\.value) == ["300", "300", "300", "300"])
         #expect(sides.filter { $0.name == "height" }.map(\.value) == ["20", "20", "20", "20"])
+        var progressive = jpeg
+        let frame = try #require(jpeg.indices.first { jpeg[$0...].starts(with: [0xFF, 0xC0]) })
+        progressive[frame + 1] = 0xC2
+        let size = try #require(Page.size(ofJPEG: progressive))
+        #expect(size == (300, 20))
         for count in 0..<jpeg.count where count < 700 { _ = Page.size(ofJPEG: Array(jpeg[..<count])) }
     }
 
