@@ -5,6 +5,7 @@
 
 : "${work:?the script that sources this sets the folder it works in}"
 passed=0 failed=0
+rm -f "$work/hung"
 
 # attempt NAME COMMAND... : counts a command that must succeed.
 attempt() {

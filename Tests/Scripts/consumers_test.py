@@ -45,6 +45,11 @@ class HangingBuildTest(unittest.TestCase):
             os.kill(int(number), signal.SIGKILL)
         self.assertEqual((len(numbers), left), (40, []))
 
+    def test_a_run_does_not_know_what_hung_in_the_one_before(self):
+        self.run_with("sleep 1000 & wait", "attempt one swift build")
+        answer = self.run_with("exit 0", "attempt one swift build; totals")
+        self.assertEqual((answer.returncode, answer.stdout), (0, "ok      one\n1 passed, 0 failed\n"))
+
     @staticmethod
     def lives(number):
         try:
