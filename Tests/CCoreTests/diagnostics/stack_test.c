@@ -55,9 +55,10 @@ static void a_frame_is_interlocks_by_the_name_of_its_function(void **state) {
         {"_Z4withRN9interlock5mutexE", NULL, false},
         {"$s9Interlock9SafeArrayC8popFirstxSgyF", NULL, true},
         {"$s9Interlock9SafeArrayC8popFirstxSgyF", "Interlock.SafeArray.popFirst() -> A?", true},
-        {"$s9Interlock9SafeArrayC4mainE3sumSiyF", "(extension in main):Interlock.SafeArray.sum() -> Swift.Int", false},
-        {"$s9Interlock9SafeArrayC14InterlockTestsE3sumSiyF", "(extension in InterlockTests):Interlock.SafeArray.sum()",
-         false},
+        {"$s9Interlock9SafeArrayC4mainE3sumSiyF",
+         "(extension in main):Interlock.SafeArray.sum() -> Swift.Int", false},
+        {"$s9Interlock9SafeArrayC14InterlockTestsE3sumSiyF",
+         "(extension in InterlockTests):Interlock.SafeArray.sum()", false},
         {"$s14InterlockTests3sumSiyF", NULL, false},
         {"$s4main3sumSiyF", "main.sum() -> Swift.Int", false},
         {"$s4main3sumSiyFTR", NULL, true},
@@ -72,7 +73,8 @@ static void a_frame_is_interlocks_by_the_name_of_its_function(void **state) {
         plain = cases[index].plain;
         const bool is_own = ilk__is_own_frame(frame_at(index));
         if (is_own != cases[index].is_own) {
-            fail_msg("%s (%s) is %staken for a function of Interlock's", function, plain, is_own ? "" : "not ");
+            fail_msg("%s (%s) is %staken for a function of Interlock's", function, plain,
+                     is_own ? "" : "not ");
         }
     }
 }
@@ -111,7 +113,7 @@ static void a_frame_is_looked_up_once(void **state) {
 static void a_stack_begins_outside_the_library(void **state) {
     (void)state;
     function_of = every_other;
-    const size_t own = ((uintptr_t)frame_at(0) & APART) == 0; /* frames with odd numbers are, or those with even ones */
+    const size_t own = ((uintptr_t)frame_at(0) & APART) == 0; /* every second frame is */
     void *const frames[] = {(void *)frame_at(own), (void *)frame_at(own + 2), (void *)frame_at(own + 1),
                             (void *)frame_at(own + 4)};
     check_equal(ilk__stack_first(frames, 4), 2);
