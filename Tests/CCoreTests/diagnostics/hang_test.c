@@ -194,6 +194,35 @@ static void waits_without_a_holder_are_told_too(void **state) {
     ilk_mpmc_destroy(ring);
 }
 
+/* As an inline function of the headers, in a build without optimisation. */
+__attribute__((noinline)) static void ilk__called_lock(void) {
+    ilk_mutex_lock(&mutex);
+    __asm__ __volatile__(""); /* no tail call */
+}
+
+__attribute__((noinline)) static void lock_by_header(void *unused) {
+    (void)unused;
+    ilk__called_lock();
+    ilk_mutex_unlock(&mutex);
+}
+
+static void the_stack_of_a_wait_begins_outside_the_library(void **state) {
+    (void)state;
+#if !defined(__GLIBC__) && !defined(__APPLE__)
+    skip(); /* a stack is one frame there */
+#endif
+    ilk_diagnose(ILK_DIAGNOSE_HANG);
+    ilk_mutex_init(&mutex, false);
+    ilk_mutex_lock(&mutex);
+    struct thread other;
+    thread_start(&other, lock_by_header, NULL);
+    thread_await_sleep(&other);
+    check_contains(diagnosis(ILK_AS_TEXT), "\n      0  lock_by_header+0x");
+    check_contains(diagnosis(ILK_AS_JSON), "\"stack\": [\"lock_by_header+0x");
+    ilk_mutex_unlock(&mutex);
+    thread_join(&other);
+}
+
 static ilk_semaphore permit;
 static void signal_permit(void *unused) {
     (void)unused;
@@ -243,6 +272,10 @@ static void the_json_is_utf8_whatever_the_names_are(void **state) {
         {"\xF4\x8F\xBF\xBF|\xF4\x90\x80\x80", "\xF4\x8F\xBF\xBF|" BAD BAD BAD BAD},
         {"123456789 123456789 123456789 123456789 123456789 123456789 12\xC3\xA9",
          "123456789 123456789 123456789 123456789 123456789 123456789 12"},
+        {"123456789 123456789 123456789 123456789 123456789 123456789 \xF0\x90\x80\x80",
+         "123456789 123456789 123456789 123456789 123456789 123456789 "},
+        {"123456789 123456789 123456789 123456789 123456789 12345678 \xF0\x90\x80\x80.",
+         "123456789 123456789 123456789 123456789 123456789 12345678 \xF0\x90\x80\x80"},
     };
     ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
     ilk_mutex_init(&mutex, false);
@@ -353,6 +386,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_report_tells_what_threads_hold_and_wait_for),
     cmocka_unit_test(waits_with_a_limit_make_no_circle),
     cmocka_unit_test(waits_without_a_holder_are_told_too),
+    cmocka_unit_test(the_stack_of_a_wait_begins_outside_the_library),
     cmocka_unit_test(a_permit_that_another_thread_gave_is_held_by_none),
     cmocka_unit_test(names_are_escaped),
     cmocka_unit_test(the_json_is_utf8_whatever_the_names_are),

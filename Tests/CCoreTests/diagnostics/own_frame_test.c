@@ -5,10 +5,12 @@
  */
 #include "diagnostics/stack.h"
 #include "support/test.h"
+#include <stdlib.h>
 #include <string.h>
 
 static unsigned readings;
 static const char *fake_name, *fake_module, *fake_plain;
+static const char *(*fake_name_of)(const void *frame);
 
 char *__wrap_ilk__demangled(const char *name);
 
@@ -17,13 +19,13 @@ char *__wrap_ilk__demangled(const char *name) {
     return fake_plain != NULL ? strdup(fake_plain) : NULL;
 }
 
+const char *__real_ilk__frame_function(const void *frame, char module[ILK__MODULE_SIZE]);
 const char *__wrap_ilk__frame_function(const void *frame, char module[ILK__MODULE_SIZE]);
 
 const char *__wrap_ilk__frame_function(const void *frame, char module[ILK__MODULE_SIZE]) {
-    (void)frame;
     readings++;
     strcpy(module, fake_module);
-    return fake_name;
+    return fake_name_of != NULL ? fake_name_of(frame) : fake_name;
 }
 
 /* A frame that no test has asked about yet, somewhere: many share a place of a table. */
@@ -169,12 +171,65 @@ static void a_frame_is_looked_up_once(void **state) {
     assert_int_equal(readings, 0);
 }
 
+static const char *every_other(const void *frame) {
+    return (uintptr_t)frame & 16 ? "ilk_call" : "main";
+}
+
+/* More frames than there are places for answers: many have one in common. */
+static void each_frame_has_its_own_answer(void **state) {
+    (void)state;
+    enum { FRAMES = 1 << 14 };
+    static char code[FRAMES * 16];
+    fake_module = "exe";
+    fake_name_of = every_other;
+    for (int round = 0; round < 2; round++) {
+        for (size_t index = 0; index < FRAMES; index++) {
+            const void *frame = &code[index * 16];
+            assert_int_equal(ilk__is_own_frame(frame), ((uintptr_t)frame & 16) != 0);
+        }
+    }
+    fake_name_of = NULL;
+}
+
+static void a_stack_of_the_library_alone_is_shown_whole(void **state) {
+    (void)state;
+    fake_name = "ilk_call", fake_module = "exe";
+    void *const frames[] = {next_frame(), next_frame()};
+    assert_int_equal(ilk__stack_first(frames, 2), 0);
+    assert_int_equal(ilk__stack_first(frames, 0), 0);
+    const void *site = __builtin_return_address(0);
+    assert_ptr_equal(ilk__stack_line(site), site);
+}
+
+/* The call may be the last instruction of its function: one that does not return. */
+static void a_return_address_is_of_the_function_before_it(void **state) {
+    (void)state;
+    char module[ILK__MODULE_SIZE];
+    const char *begin = (const char *)(uintptr_t)a_frame_is_looked_up_once;
+    const char *name = __real_ilk__frame_function(begin + 1, module);
+    assert_non_null(name);
+    assert_string_equal(name, "a_frame_is_looked_up_once");
+    name = __real_ilk__frame_function(begin, module);
+    assert_true(name == NULL || strcmp(name, "a_frame_is_looked_up_once") != 0);
+}
+
+/* Those that others may call are all that it tells. */
+static void functions_of_a_stripped_library_have_names(void **state) {
+    (void)state;
+    char module[ILK__MODULE_SIZE];
+    assert_non_null(__real_ilk__frame_function((const char *)(uintptr_t)qsort + 1, module));
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(frames_of_interlock_and_of_lock_wrappers_are_no_lines),
     cmocka_unit_test(functions_that_may_have_the_programs_inlined_are_lines),
     cmocka_unit_test(the_programs_extensions_are_lines),
     cmocka_unit_test(a_frame_of_the_system_is_no_line),
     cmocka_unit_test(a_frame_is_looked_up_once),
+    cmocka_unit_test(each_frame_has_its_own_answer),
+    cmocka_unit_test(a_stack_of_the_library_alone_is_shown_whole),
+    cmocka_unit_test(a_return_address_is_of_the_function_before_it),
+    cmocka_unit_test(functions_of_a_stripped_library_have_names),
 };
 
 TEST_MAIN(tests)

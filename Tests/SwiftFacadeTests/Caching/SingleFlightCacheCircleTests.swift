@@ -21,6 +21,7 @@ import Testing
         // Caught, it does no harm; another key is no circle.
         let value = try await cache.value(forKey: 1) {
             await #expect(throws: CircularComputation.self) { try await cache.value(forKey: 1) { 1 } }
+            #expect(cache.waiters(forKey: 1) == 1, "a question that is refused does not wait")
             return try await cache.value(forKey: 2) { 4 } + 1
         }
         #expect(value == 5)

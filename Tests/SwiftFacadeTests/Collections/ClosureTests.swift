@@ -271,6 +271,7 @@ private struct ForeignRange: RangeExpression {
         #expect(
             array?.report.contains("called from inside withWriteLock of the same object") == true
         )
+        #expect(array?.report.contains("suspended") == false)
         let dictionary = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             alarm(20)
             let (outer, inner): (SafeDictionary<Int, Int>, SafeArray<Int>) = ([1: 1], [1])

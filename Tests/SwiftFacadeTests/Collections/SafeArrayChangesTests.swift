@@ -314,6 +314,13 @@ private final class PhotoManager: Sendable {
         #expect(heard == 2)
     }
 
+    @Test(.timeLimit(.minutes(5))) func anIteratorKeepsItsSequence() async {
+        let array = SafeArray<Int>()
+        var iterator = array.changesSequence.makeAsyncIterator()
+        array.append(1)
+        #expect(await iterator.next() == .insertion(at: 0, elements: [1]))
+    }
+
     // MARK: Ending a subscription
 
     /// In closures of the observed array, whose lock the thread holds.

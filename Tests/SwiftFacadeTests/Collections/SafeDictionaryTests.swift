@@ -201,6 +201,17 @@ import Testing
         #expect((0..<3).map { hits["page \($0)"] ?? 0 }.reduce(0, +) == 8_000)
     }
 
+    @Test func aValueThatIsSetNeedsNoDefault() {
+        func absent() -> Int {
+            Issue.record("the default was evaluated")
+            return 0
+        }
+        let dictionary: SafeDictionary = [1: 1]
+        dictionary[1, default: absent()] = 2
+        dictionary[2, default: absent()] = 3
+        #expect(dictionary.snapshot == [1: 2, 2: 3])
+    }
+
     @Test func aComputationThatThrowsInsertsNothing() {
         struct Refused: Error {}
         let dictionary: SafeDictionary<Int, Int> = [:]
