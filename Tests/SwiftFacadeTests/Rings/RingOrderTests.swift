@@ -4,8 +4,8 @@
 //
 //     first                  later tasks                        the test
 //     suspends
-//                                                               is a service under way that serves nothing
-//                            call by call: not suspended
+//                                                               is a service under way
+//                            call by call: not suspended        serves nothing after each
 //                            one more joins the queue, whose
 //                            section serves the first
 //     goes on
@@ -19,7 +19,22 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct RingOrderTests {
     private static let passes = 1_024
 
-    @Test func aSuspendedPopIsPassedSoOftenAtMost() async throws {
+    enum Pop: CaseIterable {
+        case unlimited, until, timeout, next, nextInIsolation
+
+        func callAsFunction(_ ring: MPMCRing<Int>) async throws -> Int? {
+            var iterator = ring.makeAsyncIterator()
+            switch self {
+            case .unlimited: return try await ring.pop()
+            case .until: return try await ring.pop(until: .now.advanced(by: .seconds(1_000))).element()
+            case .timeout: return try await ring.pop(timeout: .seconds(1_000)).element()
+            case .next: return try await iterator.next()
+            case .nextInIsolation: return try await iterator.next(isolation: nil)
+            }
+        }
+    }
+
+    @Test(arguments: Pop.allCases) func aSuspendedPopIsPassedSoOftenAtMost(later pop: Pop) async throws {
         let ring = try MPMCRing<Int>(capacity: 4)
         let done = Finished()
         let first = Task {
@@ -30,12 +45,15 @@ import Testing
         ring.waiters.combiner.begin()
         for element in 0..<RingOrderTests.passes {
             #expect(ring.tryPush(element))
-            #expect(try await ring.pop() == element)
+            #expect(try await pop(ring) == element)
+            // Finds nothing for the first; its passes do not begin anew.
+            ring.waiters.servePosted()
+            ring.waiters.combiner.begin()
         }
         #expect(ring.tryPush(-1))
         let later = Task {
             defer { done.count.add(1, ordering: .relaxed) }
-            return try await ring.pop()
+            return try await pop(ring)
         }
         #expect(await eventuallySuspending { done.count.load(ordering: .relaxed) == 1 })
         #expect(ring.tryPush(-2))
@@ -44,7 +62,19 @@ import Testing
         #expect(try await later.value == -2)
     }
 
-    @Test func aSuspendedPushIsPassedSoOftenAtMost() async throws {
+    enum Push: CaseIterable {
+        case unlimited, until, timeout
+
+        func callAsFunction(_ element: Int, _ ring: MPMCRing<Int>) async -> Bool {
+            switch self {
+            case .unlimited: await ring.push(element).isPushed
+            case .until: await ring.push(element, until: .now.advanced(by: .seconds(1_000))).isPushed
+            case .timeout: await ring.push(element, timeout: .seconds(1_000)).isPushed
+            }
+        }
+    }
+
+    @Test(arguments: Push.allCases) func aSuspendedPushIsPassedSoOftenAtMost(later push: Push) async throws {
         let ring = try MPMCRing<Int>(capacity: 1)
         let done = Finished()
         #expect(ring.tryPush(0))
@@ -56,12 +86,14 @@ import Testing
         ring.waiters.combiner.begin()
         for element in 0..<RingOrderTests.passes {
             #expect(ring.tryPop() == element)
-            #expect(await ring.push(element + 1).isPushed)
+            #expect(await push(element + 1, ring))
+            ring.waiters.servePosted()
+            ring.waiters.combiner.begin()
         }
         #expect(ring.tryPop() == RingOrderTests.passes)
         let later = Task {
             defer { done.count.add(1, ordering: .relaxed) }
-            return await ring.push(-2).isPushed
+            return await push(-2, ring)
         }
         #expect(await eventuallySuspending { done.count.load(ordering: .relaxed) == 1 })
         #expect(ring.tryPop() == -1)
@@ -86,6 +118,8 @@ import Testing
             #expect(ring.tryPush(element))
             #expect(try await ring.pop(timeout: .zero).element() == element)
         }
+        let needsNoQueue = ring.mayPass(ring.waiters.popPasses)
+        #expect(needsNoQueue)
         ring.waiters.servePosted()
     }
 }
