@@ -49,17 +49,22 @@ static void parties_meet_round_after_round_and_one_comes_last(void **state) {
     run_barrier(8, stress_rounds(2000));
 }
 
-static void the_number_of_rounds_may_wrap(void **state) {
-    (void)state;
+static void run_from(uint32_t round) {
     ilk_barrier barrier;
     ilk_barrier_init(&barrier, 2);
-    ilk_atomic_store(&barrier.state, (uint64_t)(UINT32_MAX - 5) << 32, memory_order_relaxed);
-    ilk_atomic_store(&barrier.left, (UINT32_MAX - 5) * 2 * 2, memory_order_relaxed);
+    ilk_atomic_store(&barrier.state, (uint64_t)round << 32, memory_order_relaxed);
+    ilk_atomic_store(&barrier.left, round * 2 * 2, memory_order_relaxed);
     int marks[2] = {0};
     struct party all[2] = {{&barrier, marks, 2, 0, 20, 0}, {&barrier, marks, 2, 1, 20, 0}};
     threads_run(2, meet, all, sizeof *all);
     check_equal(all[0].lasts + all[1].lasts, 40);
     ilk_barrier_destroy(&barrier); /* finds it at rest */
+}
+
+static void the_numbers_of_rounds_and_departures_may_wrap(void **state) {
+    (void)state;
+    run_from(UINT32_MAX - 5);
+    run_from(UINT32_MAX / 4); /* the departures alone */
 }
 
 struct late_party {
@@ -254,7 +259,7 @@ static void the_last_party_may_destroy_and_make_it_anew(void **state) {
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(parties_meet_round_after_round_and_one_comes_last),
-    cmocka_unit_test(the_number_of_rounds_may_wrap),
+    cmocka_unit_test(the_numbers_of_rounds_and_departures_may_wrap),
     cmocka_unit_test(a_party_whose_time_runs_out_has_not_arrived),
     cmocka_unit_test(a_barrier_wait_is_not_early_and_survives_signals),
     cmocka_unit_test(a_thread_too_many_is_of_the_next_round),

@@ -167,8 +167,8 @@ struct DiagnosticsOrderTests {
         }
     }
 
-    @Test func aPermitThatWasHandedOverIsHeld() async {
-        await #expect(processExitsWith: .success) {
+    @Test(arguments: [false, true]) func aPermitThatWasHandedOverIsHeld(trying: Bool) async {
+        await #expect(processExitsWith: .success) { [trying] in
             synchronously {
                 Diagnostics.enable(.order)
                 let reports = keepReports()
@@ -184,7 +184,11 @@ struct DiagnosticsOrderTests {
                 }
                 other.start()
                 #expect(eventually { semaphore.value == -1 })
-                semaphore.signal()
+                if trying {
+                    #expect(semaphore.trySignal())
+                } else {
+                    semaphore.signal()
+                }
                 #expect(eventually { other.isFinished })
                 mutex.withLock { _ in
                     semaphore.wait()

@@ -97,6 +97,46 @@ import Testing
         }
     }
 
+    // One asks for a thread; the others join meanwhile, and are sent away with it.
+    @Test func severalTasksGetTheInheritingMutexWithoutAThread() async {
+        await #expect(processExitsWith: .success) {
+            final class Shared: Sendable { let mutex = PriorityInheritingMutex(0) }
+            let shared = Shared()
+            let (rounds, tasks) = (100, 8)
+            let (begin, held, end) = (Handshake(), Handshake(), Handshake())
+            let holder = TestThread {
+                for _ in 0..<rounds {
+                    begin.take()
+                    shared.mutex.withLock { _ in
+                        held.give()
+                        end.take()
+                    }
+                }
+            }
+            await haveThreadsOfTheRuntime()
+            alarm(60)
+            refuseThreads()
+            for _ in 0..<rounds {
+                let begun = Counter()
+                begin.give()
+                held.take()
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for _ in 0..<tasks {
+                        group.addTask {
+                            begun.increment()
+                            try await shared.mutex.withLock { $0 += 1 }
+                        }
+                    }
+                    guard await eventuallySuspending({ begun.value == tasks }) else { exit(1) }
+                    end.give()
+                    try await group.waitForAll()
+                }
+            }
+            holder.join()
+            exit(try await shared.mutex.withLock { $0 } == rounds * tasks ? EXIT_SUCCESS : 2)
+        }
+    }
+
     // C thread      ring                        task
     //               has no thread to serve
     //                                           finds nothing, suspends

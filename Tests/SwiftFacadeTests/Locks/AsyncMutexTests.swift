@@ -4,6 +4,7 @@
 // task that would wait for itself.
 
 import Foundation
+import Synchronization
 import Testing
 
 @testable import Interlock
@@ -107,6 +108,57 @@ import Testing
         end.countDown()
         try await waiter.value
         #expect(await mutex.withLockIfAvailable { $0 } == 0)
+    }
+
+    /// Runs jobs on any thread; once armed, it keeps the next one back until opened.
+    private final class Gate: TaskExecutor {
+        private struct State {
+            var isArmed = false
+            var held: UnownedJob?
+        }
+        private let state = Mutex(State())
+
+        var holdsOne: Bool { state.withLock { $0.held != nil } }
+
+        func arm() { state.withLock { $0.isArmed = true } }
+
+        func open() {
+            if let job = state.withLock({ $0.held.take() }) { run(job) }
+        }
+
+        func enqueue(_ job: consuming ExecutorJob) {
+            let job = UnownedJob(job)
+            let isHeld = state.withLock { state in
+                guard state.isArmed else { return false }
+                state = State(held: job)
+                return true
+            }
+            if !isHeld { run(job) }
+        }
+
+        private func run(_ job: UnownedJob) {
+            DispatchQueue.global().async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+        }
+    }
+
+    /// holder: [ holds ························ lets go ]
+    /// task:     finds it held, leaves its actor           joins no queue: [ takes it ]
+    @Test func aMutexGivenUpBeforeATaskJoinsTheQueueIsTaken() async throws {
+        let mutex = AsyncMutex(0)
+        let holder = try await Holder(of: mutex)
+        let gate = Gate()
+        @MainActor @Sendable func change() async throws -> Bool {
+            gate.arm()
+            let changed: Void? = try await mutex.withLock(timeout: .seconds(60)) { $0 += 1 }
+            return changed != nil
+        }
+        let task = Task(executorPreference: gate) { try await change() }
+        #expect(await eventuallySuspending { gate.holdsOne })
+        #expect(mutex.waiterCount == 0)
+        try await holder.letGo()
+        gate.open()
+        #expect(try await task.value)
+        #expect(try await mutex.withLock { $0 } == 1)
     }
 
     /// The closure has run, or it never runs; the mutex is free afterwards.
@@ -267,9 +319,9 @@ import Testing
     }
 
     /// The task comes back on any thread; another task has held it in between.
-    @Test(arguments: [false, true]) func aTaskThatWouldWaitForItselfIsReported(limited: Bool) async {
+    @Test(arguments: [nil, 60, 0]) func aTaskThatWouldWaitForItselfIsReported(limit seconds: Int?) async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            [limited] in
+            [seconds] in
             let mutex = AsyncMutex(1, name: "sessions")
             let other = try await mutex.withLock { _ in
                 let other = Task { try await mutex.withLock { $0 += 1 } }
@@ -279,8 +331,8 @@ import Testing
             try await other.value
             try await mutex.withLock { (_) async throws(CancellationError) in
                 await Task.yield()
-                if limited {
-                    _ = try await mutex.withLock(timeout: .seconds(60)) { $0 }
+                if let seconds {
+                    _ = try await mutex.withLock(timeout: .seconds(seconds)) { $0 }
                 } else {
                     _ = try await mutex.withLock { $0 }
                 }

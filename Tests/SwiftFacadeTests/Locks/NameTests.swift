@@ -69,6 +69,10 @@ import Testing
         }
         #expect(facade?.report.contains("interlock: FIFOSemaphore.signal(0x") == true)
         #expect(facade?.report.contains(" \"downloads\"): -1 permits") == true)
+        let trying = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            _ = FIFOSemaphore(permits: 1).trySignal(-1)
+        }
+        #expect(trying?.report.contains("interlock: FIFOSemaphore.trySignal(0x") == true)
         let core = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let latch = Latch(count: 0, name: "ready")
             latch.countDown()

@@ -103,6 +103,41 @@ import Testing
         #expect(await eventuallySuspending { Self.waitingThreads() == 0 })
     }
 
+    /// Where a task is resumed, there it finds a mutex free or held.
+    private final class Probe: TaskExecutor {
+        let shared: Shared<Int>
+        let isWaiting = Atomic<Bool>(false)
+        let resumed = Atomic<Int>(0)
+        let foundItHeld = Atomic<Int>(0)
+
+        init(_ shared: Shared<Int>) { self.shared = shared }
+
+        func enqueue(_ job: consuming ExecutorJob) {
+            if isWaiting.load(ordering: .acquiring) {
+                resumed.add(1, ordering: .relaxed)
+                if shared.mutex.withLockIfAvailable({ $0 }) == nil { foundItHeld.add(1, ordering: .relaxed) }
+            }
+            let job = UnownedJob(job)
+            DispatchQueue.global().async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+        }
+    }
+
+    /// thread: runs the closure ── unlocks ── resumes the task, whose executor tries the mutex
+    @Test func theMutexIsFreeWhenItsTaskGoesOn() async throws {
+        let shared = Shared(0)
+        let holder = shared.hold()
+        let probe = Probe(shared)
+        let task = Task(executorPreference: probe) { try await shared.mutex.withLock { $0 += 1 } }
+        #expect(await eventuallySuspending { shared.mutex.storage.errands.count == 1 })
+        probe.isWaiting.store(true, ordering: .releasing)
+        holder.letGo()
+        try await task.value
+        let (resumed, foundItHeld) = (
+            probe.resumed.load(ordering: .relaxed), probe.foundItHeld.load(ordering: .relaxed)
+        )
+        #expect(resumed > 0 && foundItHeld == 0)
+    }
+
     private enum Trace { @TaskLocal static var id = "none" }
 
     @Test(arguments: [false, true]) func theClosureHasTheTaskLocalsOfItsCaller(waiting: Bool) async throws {
@@ -338,7 +373,7 @@ import Testing
     func aTaskLendsThePriorityOfTheThreadItRunsOn() async throws {
         let shared = Shared(0)
         let wasRaised = Self.holdUntilRaised(shared)
-        let executor = RealTimeExecutor(priority: 20)
+        let executor = ScheduledExecutor(priority: 20)
         let task = Task(executorPreference: executor) {
             let before = RealTime.own
             let inside = try await shared.mutex.withLock { _ in RealTime.own }
@@ -353,7 +388,7 @@ import Testing
     func aThreadThatHandsNoSchedulingOnLendsNone() async throws {
         let shared = Shared(0)
         let holder = shared.hold()
-        let executor = RealTimeExecutor(priority: 20, inherited: false)
+        let executor = ScheduledExecutor(priority: 20, inherited: false)
         let task = Task(executorPreference: executor) {
             let before = RealTime.effective
             let inside = try await shared.mutex.withLock { _ in RealTime.effective }
@@ -376,7 +411,7 @@ import Testing
             Task { try await shared.mutex.withLock { $0.append(RealTime.own) } }
         }
         #expect(await eventuallySuspending { shared.mutex.storage.errands.count == 4 })
-        let executor = RealTimeExecutor(priority: 20)
+        let executor = ScheduledExecutor(priority: 20)
         let later = Task(executorPreference: executor) {
             try await shared.mutex.withLock { $0.append(RealTime.own) }
         }
@@ -385,5 +420,24 @@ import Testing
         #expect(wasRaised())
         executor.stop()
         #expect(try await shared.mutex.withLock { $0 } == [20, 0, 0, 0, 0])
+    }
+
+    /// holder:   [ holds ··············································· lets go ]
+    /// ordinary:       waits: one thread
+    /// nice:                  waits, on an executor of nice value 7: another thread [ runs at 7 ]
+    @Test func tasksWhoseThreadsAreOfDifferentNiceValuesShareNoThread() async throws {
+        let shared = Shared(0)
+        let holder = shared.hold()
+        let ordinary = Task { try await shared.mutex.withLock { _ in RealTime.nice } }
+        #expect(await eventuallySuspending { shared.mutex.storage.errands.count == 1 })
+        let executor = ScheduledExecutor(nice: 7)
+        let nice = Task(executorPreference: executor) {
+            try await shared.mutex.withLock { _ in RealTime.nice }
+        }
+        #expect(await eventuallySuspending { shared.mutex.storage.errands.count == 2 })
+        holder.letGo()
+        #expect(try await nice.value == 7)
+        #expect(try await ordinary.value != 7)
+        executor.stop()
     }
 }

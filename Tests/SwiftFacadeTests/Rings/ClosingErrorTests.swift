@@ -3,8 +3,9 @@
 // Rings closed with an error: the consumers drain them, then every waiting verb and the loops throw it.
 
 import CInterlock
-import Interlock
 import Testing
+
+@testable import Interlock
 
 @Suite(.timeLimit(.minutes(5))) struct ClosingErrorTests {
     struct Broken: Error, Equatable { var number = 1 }
@@ -121,6 +122,25 @@ import Testing
         #expect(try await iterator.next(isolation: nil) == 7)
         await #expect(throws: Broken()) { try await iterator.next(isolation: nil) }
         #expect(try await iterator.next(isolation: nil) == nil)
+    }
+
+    /// iterator:  suspends ──────────▶ has 1   suspends ──────────▶ has 2
+    /// producer:            pushes 1                    pushes 2
+    @Test(arguments: [false, true]) func anIteratorThatHadToWaitGoesOn(inIsolation: Bool) async throws {
+        let ring = try MPMCRing<Int>(capacity: 2)
+        let popping = Task {
+            var iterator = ring.makeAsyncIterator()
+            func next() async throws -> Int? {
+                inIsolation ? try await iterator.next(isolation: nil) : try await iterator.next()
+            }
+            return [try await next(), try await next()]
+        }
+        for element in 1...2 {
+            #expect(await eventuallySuspending { ring.waiters.consumers.withWaiters { $0.count } == 1 })
+            #expect(ring.tryPush(element))
+        }
+        ring.close()
+        #expect(try await popping.value == [1, 2])
     }
 
     @Test func afterItsEndTheIteratorOfASplitRingGivesNothing() async throws {

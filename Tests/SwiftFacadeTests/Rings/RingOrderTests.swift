@@ -4,8 +4,8 @@
 //
 //     first                  later tasks                        the test
 //     suspends
-//                                                               is a service under way that serves nothing
-//                            call by call: not suspended
+//                                                               is a service under way
+//                            call by call: not suspended        serves nothing after each
 //                            one more joins the queue, whose
 //                            section serves the first
 //     goes on
@@ -19,36 +19,56 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct RingOrderTests {
     private static let passes = 1_024
 
+    enum Pop: CaseIterable {
+        case unlimited, until, timeout, next
+
+        func callAsFunction(_ ring: MPMCRing<Int>) async throws -> Int? {
+            var iterator = ring.makeAsyncIterator()
+            switch self {
+            case .unlimited: return try await ring.pop()
+            case .until: return try await ring.pop(until: .now.advanced(by: .seconds(1_000))).element()
+            case .timeout: return try await ring.pop(timeout: .seconds(1_000)).element()
+            case .next: return try await iterator.next()
+            }
+        }
+    }
+
     /// As often as may be before the first, which is suspended; a service is under way, and serves nothing.
-    private static func passSuspendedPop(of ring: MPMCRing<Int>) async throws {
+    private static func passSuspendedPop(
+        of ring: MPMCRing<Int>,
+        by pop: Pop = .unlimited
+    ) async throws {
         #expect(await Self.suspendedPops(of: ring, become: 1))
         ring.waiters.combiner.begin()
-        try await pass(ring)
+        try await pass(ring, by: pop)
     }
 
     private static func suspendedPops(of ring: MPMCRing<Int>, become count: Int) async -> Bool {
         await eventuallySuspending { ring.waiters.consumers.withWaiters { $0.count } == count }
     }
 
-    private static func pass(_ ring: MPMCRing<Int>, times: Int = passes) async throws {
+    private static func pass(_ ring: MPMCRing<Int>, times: Int = passes, by pop: Pop = .unlimited) async throws {
         for element in 0..<times {
             #expect(ring.tryPush(element))
-            #expect(try await ring.pop() == element)
+            #expect(try await pop(ring) == element)
+            // Finds nothing for the first; its passes do not begin anew.
+            ring.waiters.servePosted()
+            ring.waiters.combiner.begin()
         }
     }
 
-    @Test func aSuspendedPopIsPassedSoOftenAtMost() async throws {
+    @Test(arguments: Pop.allCases) func aSuspendedPopIsPassedSoOftenAtMost(later pop: Pop) async throws {
         let ring = try MPMCRing<Int>(capacity: 4)
         let done = Finished()
         let first = Task {
             defer { done.count.add(1, ordering: .relaxed) }
             return try await ring.pop()
         }
-        try await Self.passSuspendedPop(of: ring)
+        try await Self.passSuspendedPop(of: ring, by: pop)
         #expect(ring.tryPush(-1))
         let later = Task {
             defer { done.count.add(1, ordering: .relaxed) }
-            return try await ring.pop()
+            return try await pop(ring)
         }
         #expect(await eventuallySuspending { done.count.load(ordering: .relaxed) == 1 })
         #expect(ring.tryPush(-2))
@@ -79,7 +99,19 @@ import Testing
         #expect(try await later.value == -3)
     }
 
-    @Test func aSuspendedPushIsPassedSoOftenAtMost() async throws {
+    enum Push: CaseIterable {
+        case unlimited, until, timeout
+
+        func callAsFunction(_ element: Int, _ ring: MPMCRing<Int>) async -> Bool {
+            switch self {
+            case .unlimited: await ring.push(element).isPushed
+            case .until: await ring.push(element, until: .now.advanced(by: .seconds(1_000))).isPushed
+            case .timeout: await ring.push(element, timeout: .seconds(1_000)).isPushed
+            }
+        }
+    }
+
+    @Test(arguments: Push.allCases) func aSuspendedPushIsPassedSoOftenAtMost(later push: Push) async throws {
         let ring = try MPMCRing<Int>(capacity: 1)
         let done = Finished()
         #expect(ring.tryPush(0))
@@ -91,12 +123,14 @@ import Testing
         ring.waiters.combiner.begin()
         for element in 0..<RingOrderTests.passes {
             #expect(ring.tryPop() == element)
-            #expect(await ring.push(element + 1).isPushed)
+            #expect(await push(element + 1, ring))
+            ring.waiters.servePosted()
+            ring.waiters.combiner.begin()
         }
         #expect(ring.tryPop() == RingOrderTests.passes)
         let later = Task {
             defer { done.count.add(1, ordering: .relaxed) }
-            return await ring.push(-2).isPushed
+            return await push(-2, ring)
         }
         #expect(await eventuallySuspending { done.count.load(ordering: .relaxed) == 1 })
         #expect(ring.tryPop() == -1)
@@ -133,6 +167,8 @@ import Testing
             #expect(ring.tryPush(element))
             #expect(try await ring.pop(timeout: .zero).element() == element)
         }
+        let needsNoQueue = ring.mayPass(ring.waiters.popPasses)
+        #expect(needsNoQueue)
         ring.waiters.servePosted()
     }
 }

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Real-time scheduling for tests of priority: requests, what the kernel gives a thread, and an executor on a real-time
-// thread.
+// Real-time scheduling for tests of priority: requests, what the kernel gives a thread, nice values, and an executor
+// on a thread so scheduled.
 
 import Foundation
 import Interlock
 import Synchronization
+
+/// PRIO_PROCESS, an enumeration in glibc and a number in musl.
+private let processes: Int32 = 0
 
 enum RealTime {
     /// Whether threads of this process may have real-time priorities. Tests that need them are skipped otherwise.
@@ -35,6 +38,12 @@ enum RealTime {
         return policy == SCHED_FIFO ? parameters.sched_priority : 0
     }
 
+    /// The calling thread's own nice value.
+    static var nice: Int32 {
+        get { getpriority(processes, 0) }
+        set { setpriority(processes, 0, newValue) }
+    }
+
     /// As `own`, with what it was lent.
     static var effective: Int? {
         guard let stat = try? String(contentsOfFile: "/proc/thread-self/stat", encoding: .utf8) else {
@@ -48,15 +57,25 @@ enum RealTime {
     }
 }
 
-/// Runs tasks in order on one real-time thread, which ends with ``stop()``.
-final class RealTimeExecutor: TaskExecutor {
+/// Runs tasks in order on one thread, scheduled as asked for, which ends with ``stop()``.
+final class ScheduledExecutor: TaskExecutor {
     private let jobs = SafeArray<UnownedJob>()
     private let wanted = DispatchSemaphore(value: 0)
     private let ended = DispatchSemaphore(value: 0)
 
-    init(priority: Int32, inherited: Bool = true) {
+    /// On a real-time thread.
+    convenience init(priority: Int32, inherited: Bool = true) {
+        self.init { RealTime.become(priority, inherited: inherited) }
+    }
+
+    /// On an ordinary thread, of a nice value of 1 to 19.
+    convenience init(nice: Int32) {
+        self.init { RealTime.nice = nice }
+    }
+
+    private init(_ becomeScheduled: @escaping @Sendable () -> Void) {
         let thread = Thread { [self] in
-            RealTime.become(priority, inherited: inherited)
+            becomeScheduled()
             while true {
                 wanted.wait()
                 guard let job = jobs.popFirst() else { break }
