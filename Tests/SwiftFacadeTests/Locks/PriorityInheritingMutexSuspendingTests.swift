@@ -4,6 +4,7 @@
 // task holds no thread of the cooperative pool.
 
 import Foundation
+import Synchronization
 import Testing
 
 @testable import Interlock
