@@ -9,9 +9,9 @@
 #if defined(__APPLE__)
 
 #include "diagnostics/demangle.h"
+#include "platform/bsd.h"
 #include <dlfcn.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +23,7 @@ static const char *last_part(const char *path) {
 const char *ilk__frame_function(const void *frame, char module[ILK__MODULE_SIZE]) {
     Dl_info found;
     const bool is_found = frame != NULL && dladdr((const char *)frame - 1, &found) != 0;
-    (void)snprintf(module, ILK__MODULE_SIZE, "%s", is_found ? last_part(found.dli_fname) : "");
+    (void)strlcpy(module, is_found ? last_part(found.dli_fname) : "", ILK__MODULE_SIZE);
     return is_found ? found.dli_sname : NULL;
 }
 

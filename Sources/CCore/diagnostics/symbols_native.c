@@ -15,12 +15,12 @@
 
 #include "diagnostics/demangle.h"
 #include "diagnostics/tables.h"
+#include "platform/bsd.h"
 #include "platform/side_effects.h"
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -155,7 +155,7 @@ const char *ilk__frame_function(const void *frame, char module[ILK__MODULE_SIZE]
     struct module found = {.address = 0};
     uintptr_t begin = 0;
     const bool is_found = find_frame(frame, &found);
-    (void)snprintf(module, ILK__MODULE_SIZE, "%s", last_part(found.path));
+    (void)strlcpy(module, last_part(found.path), ILK__MODULE_SIZE);
     return is_found ? function_at(&found, &begin) : NULL;
 }
 

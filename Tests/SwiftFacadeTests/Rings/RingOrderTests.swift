@@ -47,7 +47,9 @@ import Testing
         await eventuallySuspending { ring.waiters.consumers.withWaiters { $0.count } == count }
     }
 
-    private static func pass(_ ring: MPMCRing<Int>, times: Int = passes, by pop: Pop = .unlimited) async throws {
+    private static func pass(_ ring: MPMCRing<Int>, times: Int = passes, by pop: Pop = .unlimited)
+        async throws
+    {
         for element in 0..<times {
             #expect(ring.tryPush(element))
             #expect(try await pop(ring) == element)
