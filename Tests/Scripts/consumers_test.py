@@ -57,6 +57,7 @@ class HangingBuildTest(unittest.TestCase):
             os.kill(int(number), signal.SIGKILL)
         self.assertEqual((len(numbers), left), (10, []))
 
+    @staticmethod
     def lives(number):
         try:
             with open(f"/proc/{number}/stat", encoding="utf-8") as file:
