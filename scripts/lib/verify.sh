@@ -46,6 +46,10 @@ verify_begin() {
     # Two packages in one folder must not share a plan.
     swift_debug=(--scratch-path .build-test -j "$jobs" --disable-build-manifest-caching)
     steps_begin "$1"
+    # Compilers leave folders where they keep temporary files.
+    export TMPDIR=$PWD/$1.tmp
+    rm -rf "$TMPDIR"
+    mkdir -p "$TMPDIR"
 }
 
 # ---- Which steps ----

@@ -256,13 +256,13 @@ struct OperationRecord {
     }
 
     /// As `requestCancel`, for work that is running when its limit passes; false where it has ended or been cancelled.
-    mutating func requestTimeOut(_ error: OperationTimedOut) -> Bool {
+    mutating func requestTimeOut(_ error: OperationTimedOut, hasBegun: Bool) -> Bool {
         guard phase == .executing, ending == nil, !cancelRequested, let policies = held.policies else {
             return false
         }
         policies.timedOut = error
         cancelRequested = true
-        wasCancelledExecuting = true
+        wasCancelledExecuting = hasBegun
         return true
     }
 

@@ -32,7 +32,12 @@ enum Compiler {
         defer { try? FileManager.default.removeItem(at: program) }
         var flags = try ["CInterlock", "Interlock"].flatMap(objects)
         #if os(Linux)
-        flags.append("-lbsd")
+        // The objects name Swift's libraries themselves. On a busy machine the linker was sometimes not told them.
+        flags += [
+            "bsd", "swiftSwiftOnoneSupport", "swift_Concurrency", "swiftSynchronization", "swiftGlibc",
+            "swiftDispatch", "dispatch",
+            "BlocksRuntime", "Foundation", "FoundationEssentials",
+        ].map { "-l\($0)" }
         #endif
         let built = try await runSwift(text, ["-o", program.path] + flags)
         try #require(built.succeeded, "\(built.output.suffix(4_000))")
@@ -104,7 +109,8 @@ enum Compiler {
         defer { try? FileManager.default.removeItem(at: folder) }
         let source = folder.appendingPathComponent(name)
         try Data(text.utf8).write(to: source)
-        return try await run(["/usr/bin/env"] + command + [source.path])
+        // The compiler leaves folders where it keeps temporary files.
+        return try await run(["/usr/bin/env", "TMPDIR=\(folder.path)"] + command + [source.path])
     }
 
     private static func run(_ command: [String]) async throws -> (succeeded: Bool, output: String) {

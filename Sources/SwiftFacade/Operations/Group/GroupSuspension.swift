@@ -117,7 +117,8 @@ final class GroupSuspension: Sendable {
         }
         let inner = tree.inner.compactMap(\.suspension)
         release.kept += inner
-        release.untold += inner.map { ($0, name) }
+        // Taken from the end: the first is told first.
+        release.untold += inner.reversed().map { ($0, name) }
     }
 
     private func inherit(_ name: String?, _ release: inout Release) {

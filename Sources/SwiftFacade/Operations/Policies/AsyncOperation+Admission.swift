@@ -99,7 +99,7 @@ extension AsyncOperation {
         guard mayRun else { return }
         if let limit, limit.duration <= .zero {
             // The work has not begun: nobody is told to stop it.
-            _ = limitIsFirst(limit.duration)
+            _ = limitIsFirst(limit.duration, hasBegun: false)
             // Where the limit was first, the record keeps that error.
             finish(error: cancellationError)
             return
@@ -120,12 +120,14 @@ extension AsyncOperation {
 
     /// Does nothing where the work has ended, or was cancelled before.
     final func timeLimitPassed(_ limit: Duration) {
-        if limitIsFirst(limit) { executionCancelled() }
+        if limitIsFirst(limit, hasBegun: true) { executionCancelled() }
     }
 
-    private func limitIsFirst(_ limit: Duration) -> Bool {
+    private func limitIsFirst(_ limit: Duration, hasBegun: Bool) -> Bool {
         let error = OperationTimedOut(operation: bareName, limit: limit)
-        let (isFirst, listeners) = record.withLock { ($0.requestTimeOut(error), $0.listeners) }
+        let (isFirst, listeners) = record.withLock {
+            ($0.requestTimeOut(error, hasBegun: hasBegun), $0.listeners)
+        }
         if isFirst { tellCancelled(listeners) }
         return isFirst
     }

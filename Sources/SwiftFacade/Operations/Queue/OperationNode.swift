@@ -10,12 +10,12 @@ import Foundation
 // As JobNode; `held` changes once, at the end, under the stripe's lock.
 final class OperationNode: JobNode, @unchecked Sendable {
     private var held: Operation?
-    /// The operation where it is of this module.
-    private let own: (any QueuedOperation)?
+    /// The operation is of this module.
+    private let isOwn: Bool
 
-    init(_ core: QueueCore, _ operation: Operation, _ own: (any QueuedOperation)?, isBlocking: Bool) {
+    init(_ core: QueueCore, _ operation: Operation, isOwn: Bool, isBlocking: Bool) {
         held = operation
-        self.own = own
+        self.isOwn = isOwn
         super.init(core, JobOptions(isBlocking: isBlocking), pending: 2) {
             unsafeDowncast($0, to: OperationNode.self).start()
         }
@@ -34,7 +34,7 @@ final class OperationNode: JobNode, @unchecked Sendable {
     private func start() -> Successor? {
         guard let operation else { return nil }
         operation.start()
-        if own == nil { awaitEnd(of: operation) }
+        if !isOwn { awaitEnd(of: operation) }
         return nil
     }
 
@@ -42,12 +42,12 @@ final class OperationNode: JobNode, @unchecked Sendable {
 
     override func dropWork() {
         let operation = withStripe { _, _ in held.take() }
-        if own == nil, let operation { ForeignOwners.remove(operation) }
+        if !isOwn, let operation { ForeignOwners.remove(operation) }
     }
 
     override func refuse(_ error: WorkerPoolError) {
         guard let operation else { return }
-        if let own {
+        if let own = operation as? any QueuedOperation {
             own.refuse(error)
         } else {
             operation.cancel()
@@ -59,7 +59,7 @@ final class OperationNode: JobNode, @unchecked Sendable {
     override func cancel() {
         guard let operation else { return }
         operation.cancel()
-        if own == nil { dependenciesEnded() }
+        if !isOwn { dependenciesEnded() }
     }
 
     // MARK: Priority
@@ -148,7 +148,7 @@ extension OperationNode: ExplainingQueue {
         return core.reason(self, &running)
     }
     func operationIsReady() {
-        readPriority()
+        priorityChanged()
         dependenciesEnded()
     }
     func operationHasFinished() { end(error: nil) }

@@ -49,9 +49,9 @@ struct QueueBarriers {
     }
 
     /// Keeps a ready node that waits for a barrier; false: it waits for none.
-    mutating func hold(_ node: JobNode) -> Bool {
+    mutating func hold(_ node: JobNode, _ gone: inout [JobNode]) -> Bool {
         guard let index = indexOfBarrier(before: node.fields.pointee.generation) else { return false }
-        if node.waitBehindBarrier() { barriers[index].held.append(node) { $0.isWaitingBehindBarrier } }
+        if node.waitBehindBarrier() { keep(node, index, &gone) }
         return true
     }
 
@@ -61,14 +61,17 @@ struct QueueBarriers {
     }
 
     /// A barrier has ended: what it held, and may run now.
-    mutating func ended(_ node: JobNode) -> [JobNode] {
+    mutating func ended(_ node: JobNode, _ gone: inout [JobNode]) -> [JobNode] {
         guard let index = barriers.firstIndex(where: { $0.node === node }) else { return [] }
         barriers[index].hasEnded = true
-        let earlier = barriers[..<index].lastIndex { !$0.hasEnded }
-        guard let earlier else { return barriers[index].held.takeAll() }
-        barriers[earlier].held.append(all: barriers[index].held)
-        barriers[index].held = JobList()
+        let held = barriers[index].held.takeAll()
+        guard let earlier = barriers[..<index].lastIndex(where: { !$0.hasEnded }) else { return held }
+        for node in held { keep(node, earlier, &gone) }
         return []
+    }
+
+    private mutating func keep(_ node: JobNode, _ index: Int, _ gone: inout [JobNode]) {
+        barriers[index].held.append(node, keeping: \.isWaitingBehindBarrier, &gone)
     }
 
     /// The barrier whose turn it is; the same until it ends.

@@ -16,7 +16,7 @@ extension QueueCore {
 
     func add(_ operation: any QueuedOperation, _ isBlocking: Bool) {
         operation.announceEnqueued()
-        let node = OperationNode(self, operation, operation, isBlocking: isBlocking)
+        let node = OperationNode(self, operation, isOwn: true, isBlocking: isBlocking)
         // Before the operation knows its node, and may tell it to run.
         node.enter(done: 0)
         let isRefused = node.isFinished
@@ -40,7 +40,7 @@ extension QueueCore {
                 "it is in the queue \(owner) already; an operation is added once"
             )
         }
-        let node = OperationNode(self, operation, nil, isBlocking: isBlocking)
+        let node = OperationNode(self, operation, isOwn: false, isBlocking: isBlocking)
         node.enter(done: 0)
         if node.isFinished { return end(refused: operation) }
         node.awaitReadiness(of: operation)

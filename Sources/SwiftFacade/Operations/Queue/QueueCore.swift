@@ -12,6 +12,8 @@ struct QueueState {
     var limit: Int?
     var isSuspended = false
     var ready = ReadyList()
+    /// Entries of lists that are of no use: freed outside the lock, with what their jobs gave.
+    var gone: [JobNode] = []
     /// Jobs that have a place, where places are counted.
     var running = 0
     var barriers = QueueBarriers()
@@ -20,6 +22,14 @@ struct QueueState {
     var isOver = false
 
     var mustHold: Bool { !isOver && (limit != nil || isSuspended || !barriers.isEmpty) }
+    mutating func list(_ node: JobNode) { ready.append(node, &gone) }
+
+    mutating func takeGone() -> [JobNode] {
+        if gone.isEmpty { return [] }
+        defer { gone = [] }
+        return gone
+    }
+
     var hasPlace: Bool { isOver || (!isSuspended && (limit.map { running < $0 } ?? true)) }
 }
 
@@ -65,20 +75,21 @@ final class QueueCore: Sendable {
 
     // MARK: Options
 
-    /// Changes limit or suspension, and gives places to what may run now.
+    /// Changes the state, and gives places to what may run now.
     func set(_ change: (inout QueueState) -> Void) {
-        let submits = state.withLock { state in
+        let (submits, gone) = state.withLock { state in
             change(&state)
-            return update(&state)
+            return (update(&state), state.takeGone())
         }
         for node in submits { node.submit() }
+        withExtendedLifetime(gone) {}
     }
 
     /// Has all that is left begin, without places and behind no barrier.
     func letEnd() {
         set { state in
             state.isOver = true
-            for node in state.barriers.takeHeld() { state.ready.append(node) }
+            for node in state.barriers.takeHeld() { state.list(node) }
         }
     }
 
@@ -99,31 +110,23 @@ final class QueueCore: Sendable {
     }
 
     private func admit(_ node: JobNode, freesPlace: Bool) {
-        let submits = state.withLock { state in
+        set { state in
             if freesPlace { state.running -= 1 }
-            list(node, &state)
-            return update(&state)
+            let mayRun = state.isOver || node.fields.pointee.isBarrier
+            if mayRun || !state.barriers.hold(node, &state.gone) { state.list(node) }
         }
-        for node in submits { node.submit() }
-    }
-
-    private func list(_ node: JobNode, _ state: inout QueueState) {
-        let mayRun = state.isOver || node.fields.pointee.isBarrier
-        if mayRun || !state.barriers.hold(node) { state.ready.append(node) }
     }
 
     /// A node has ended: of an older generation, with a place, or a barrier.
     func left(generation: UInt32?, freesPlace: Bool, barrier: JobNode?) {
-        let submits = state.withLock { state in
+        set { state in
             if freesPlace { state.running -= 1 }
             if let generation { state.barriers.nodeLeft(generation) }
             if let barrier {
-                for node in state.barriers.ended(barrier) { state.ready.append(node) }
+                for node in state.barriers.ended(barrier, &state.gone) { state.list(node) }
             }
             if generation != nil || barrier != nil { barrierMayRun(&state) }
-            return update(&state)
         }
-        for node in submits { node.submit() }
     }
 
     /// What may run now, with places; and whether the stripes are held as the state wants.
@@ -134,6 +137,8 @@ final class QueueCore: Sendable {
             if node.takePlace(priority) {
                 state.running += 1
                 submits.append(node)
+            } else {
+                state.gone.append(node)
             }
         }
         return submits
@@ -162,18 +167,13 @@ final class QueueCore: Sendable {
     func addBarrier(_ node: JobNode) {
         node.fields.pointee.isBarrier = true
         var isRefused = false
-        let submits = state.withLock { state -> [JobNode] in
-            guard let before = beginGeneration(&state) else {
-                isRefused = true
-                return []
-            }
+        set { state in
+            guard let before = beginGeneration(&state) else { return isRefused = true }
             // A barrier waits for its turn: so nothing runs here.
             node.enter(done: 0)
             state.barriers.append(node, before: before)
             barrierMayRun(&state)
-            return update(&state)
         }
-        for node in submits { node.submit() }
         // The closed queue ends it, and what it held is freed: outside the lock.
         if isRefused { node.enter(done: 0) }
     }
@@ -197,7 +197,7 @@ final class QueueCore: Sendable {
     }
 
     private func barrierMayRun(_ state: inout QueueState) {
-        if let barrier = state.barriers.next(), barrier.becomeReadyBarrier() { state.ready.append(barrier) }
+        if let barrier = state.barriers.next(), barrier.becomeReadyBarrier() { state.list(barrier) }
     }
 
     // MARK: Waiting and ending

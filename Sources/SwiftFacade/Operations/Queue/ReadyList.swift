@@ -12,11 +12,11 @@ struct JobList {
 
     var count: Int { nodes.count - head }
 
-    /// `isListed`: whether an entry of the list is still of use.
-    mutating func append(_ node: JobNode, dropping isListed: (JobNode) -> Bool) {
+    /// `isListed`: whether an entry of the list is still of use. What is not goes to `gone`, for the caller to free.
+    mutating func append(_ node: JobNode, keeping isListed: (JobNode) -> Bool, _ gone: inout [JobNode]) {
         if count >= mostEntries {
-            nodes = nodes[head...].filter { isListed($0!) }
-            head = 0
+            let entries = takeAll()
+            for entry in entries { if isListed(entry) { nodes.append(entry) } else { gone.append(entry) } }
             mostEntries = max(64, 2 * nodes.count)
         }
         nodes.append(node)
@@ -37,9 +37,6 @@ struct JobList {
         defer { self = JobList() }
         return nodes[head...].map { $0! }
     }
-
-    /// At the end.
-    mutating func append(all other: JobList) { nodes += other.nodes[other.head...] }
 }
 
 /// In which lists of its queue a job has an entry: in each at most once. Guarded by the node's stripe.
@@ -61,9 +58,9 @@ struct ReadyList {
     var count: Int { lists.reduce(0) { $0 + $1.count } }
 
     /// A node whose priority changes is listed again.
-    mutating func append(_ node: JobNode) {
+    mutating func append(_ node: JobNode, _ gone: inout [JobNode]) {
         guard let priority = node.enterList() else { return }
-        lists[Int(priority.rawValue)].append(node) { $0.isListed(with: priority) }
+        lists[Int(priority.rawValue)].append(node, keeping: { $0.isListed(with: priority) }, &gone)
     }
 
     /// The next job, with the priority it is listed with: the highest first, and so that none starves. Of 64 picks, four

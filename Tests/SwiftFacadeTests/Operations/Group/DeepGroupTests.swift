@@ -70,4 +70,29 @@ private let depth = underThreadSanitizer(300, instead: 900)
         await begin()
         outermost.cancel()
     }
+
+    /// What a handler cancels or ends has its end for the handler, however deep it is.
+    @Test func aHandlerOfADeepEndMayWaitForOtherGroups() async throws {
+        await begin()
+        let other = GroupOperation<Int>(name: "other")
+        let parts = Trace<Completion<Int>>()
+        try other.add(
+            AsyncOperation { [begun] completion in
+                completion.onCancel { completion.fail(JobFailure()) }
+                parts.add(completion)
+                begun.give()
+            }
+        )
+        InterlockQueue(name: "beside").add(other)
+        await begun.taken()
+        let seen = Trace<Bool>()
+        groups[depth - 100].onFinish { _ in
+            other.cancel()
+            seen.add(other.wait(timeout: .seconds(20)) != nil)
+        }
+        let completion = innermost.events[0]
+        TestThread { completion.succeed(7) }.join()
+        #expect(seen.events == [true], "the cancellation waits for the handler that waits for it")
+        #expect(endedLevels == depth)
+    }
 }

@@ -112,6 +112,27 @@ import Testing
         #expect(try await operation.value)
     }
 
+    @Test func afterAWaitWorkInThePlaceOfAStepOfTheMainQueueRunsOnTheMainQueue() async throws {
+        let key = DispatchSpecificKey<Bool>()
+        DispatchQueue.main.setSpecific(key: key, value: true)
+        let step = AsyncOperation<Int> { 1 }.enqueued(on: .main).flatMap(on: .main) { _ in
+            AsyncOperation<Bool> { DispatchQueue.getSpecific(key: key) == true }.delay(by: .milliseconds(1))
+        }
+        OperationQueue.main.addOperation(step)
+        #expect(try await step.value)
+    }
+
+    /// The main thread, which waits, drains its queue for nobody.
+    @Test func afterAWaitAChildOfAGroupThatTheMainThreadStartsRuns() async {
+        let result = await MainActor.run {
+            let group = GroupOperation<Int>(name: "by hand")
+            try? group.add(AsyncOperation<Int> { 3 }.delay(by: .milliseconds(1)))
+            group.start()
+            return group.wait(timeout: .seconds(20))
+        }
+        #expect((try? result?.get()) == [3])
+    }
+
     @Test func withoutAdmissionsTheWorkRunsInTheCallOfStart() throws {
         let held = AsyncOperation<Int> { 1 }.excludes(ExclusionCategory("free at the start"))
             .delay(by: .zero)

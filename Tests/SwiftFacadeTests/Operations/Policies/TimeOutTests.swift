@@ -54,6 +54,7 @@ import Testing
             operation.timeOut(after: limit)
             operation.onCancel { told.increment() }
             operation.start()
+            operation.onCancel { told.increment() }
             #expect(operation.isCancelled && operation.isFinished)
             await #expect(throws: OperationTimedOut(operation: "slow", limit: limit)) {
                 try await operation.value

@@ -36,7 +36,40 @@ private final class RaisedWhileAsked: AsyncOperation<Void>, @unchecked Sendable 
     }
 }
 
+/// Cancelled by another thread when its new priority is set and not yet taken over.
+// A test's operation: its one variable is used while it runs.
+private final class CancelledWhileRaised: AsyncOperation<Void>, @unchecked Sendable {
+    private var isArmed = false
+
+    override var queuePriority: Operation.QueuePriority {
+        get {
+            if isArmed {
+                isArmed = false
+                cancel()
+            }
+            return super.queuePriority
+        }
+        set {
+            isArmed = newValue == .veryHigh
+            super.queuePriority = newValue
+        }
+    }
+}
+
 @Suite(.timeLimit(.minutes(5))) struct QueuePriorityTests {
+    // setter       sets: very high                                           finds it taken over
+    // canceller                     takes very high over for the cancellation
+    @Test func aCancellationThatTakesANewPriorityOverListsTheOperation() {
+        let queue = InterlockQueue(name: "serial", limit: 1, isSuspended: true)
+        let operation = CancelledWhileRaised()
+        queue.add(operation)
+        operation.queuePriority = .veryHigh
+        #expect(operation.isCancelled && !operation.isFinished)
+        queue.resume()
+        #expect(queue.wait(timeout: .seconds(20)), "the queue has lost the operation")
+        #expect(operation.isFinished)
+    }
+
     // queue        asks: normal                          takes normal over
     // setter                     sets and takes over: very high
     @Test func aPriorityThatIsSetWhileTheQueueAsksForItCounts() async throws {

@@ -12,6 +12,19 @@ private struct WeakNode {
     weak var node: JobNode?
 }
 
+/// Asks its queue when it is freed.
+private final class AsksWhenFreed: Sendable {
+    let queue: InterlockQueue
+    let freed: Event
+
+    init(_ queue: InterlockQueue, _ freed: Event) { (self.queue, self.freed) = (queue, freed) }
+
+    deinit {
+        _ = queue.limit
+        freed.happen()
+    }
+}
+
 @Suite(.timeLimit(.minutes(5))) struct ReadyListTests {
     private func nodesKept(of jobs: Int, cancelledIn queue: InterlockQueue) -> Int {
         let nodes = (0..<jobs).map { _ in
@@ -73,5 +86,49 @@ private struct WeakNode {
         queue.resume()
         queue.wait()
         #expect(trace.events == ["changed", "second"])
+    }
+
+    /// Each barrier that was cancelled leaves what it held to the one before it.
+    @Test func cancelledBarriersKeepAConstantNumberOfCancelledJobs() {
+        let queue = InterlockQueue(name: "barriers")
+        let (begun, end) = (Event(), Latch(count: 1))
+        queue.job(isBlocking: true) {
+            begun.happen()
+            end.wait()
+        }
+        begun.wait()
+        queue.addBarrier {}
+        var nodes: [WeakNode] = []
+        for _ in 0..<40 {
+            let barrier = queue.addBarrier {}
+            for _ in 0..<50 {
+                let job = queue.job { 1 }
+                job.cancel()
+                nodes.append(WeakNode(node: job.node))
+            }
+            barrier.cancel()
+        }
+        #expect(nodes.count { $0.node != nil } <= 64)
+        end.countDown()
+        queue.wait()
+    }
+
+    /// The entry that its first priority has left in a list keeps nothing of it.
+    @Test func anEndedOperationWhosePriorityWasChangedIsFreedOutsideTheQueuesLock() {
+        let queue = InterlockQueue(name: "freed", limit: 1, isSuspended: true)
+        let freed = Event()
+        do {
+            let operation = AsyncOperation<AsksWhenFreed> {
+                queue.suspend()
+                return AsksWhenFreed(queue, freed)
+            }
+            queue.add(operation)
+            operation.queuePriority = .high
+        }
+        queue.resume()
+        queue.wait()
+        #expect(queue.core.readyEntries == 1)
+        #expect(freed.wait(.seconds(20)))
+        queue.resume()
     }
 }
