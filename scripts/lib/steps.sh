@@ -128,7 +128,7 @@ step() {
         if [[ $failed -gt 0 ]]; then
             # The lines with "error" or "failed", once each, then the end of the log.
             echo "---- from $log"
-            grep -E 'error:|FAILED|[Ff]ailed|ERROR: |WARNING: ThreadSanitizer|^✘' "$log" | awk '!seen[$0]++' | head -n 40
+            grep -v '^◇' "$log" | grep -E 'error:|FAILED|[Ff]ailed|ERROR: |WARNING: ThreadSanitizer|^✘' | awk '!seen[$0]++' | head -n 40
             echo "---- the end of it"
             tail -n 40 "$log"
             echo "----"

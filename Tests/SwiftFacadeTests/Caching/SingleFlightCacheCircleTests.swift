@@ -8,7 +8,7 @@ import Testing
 @testable import Interlock
 
 @Suite struct SingleFlightCacheCircleTests {
-    @Test(.timeLimit(.minutes(5))) func aComputationThatAsksForItselfIsRefused() async throws {
+    @Test(.timeLimit(.minutes(10))) func aComputationThatAsksForItselfIsRefused() async throws {
         let cache = SingleFlightCache<Int, Int>()
         await #expect(throws: CircularComputation.self) {
             try await cache.value(forKey: 1) { try await cache.value(forKey: 1) { 1 } }
@@ -32,7 +32,7 @@ import Testing
     //   asks for B: waits
     //                            asks for A: refused, B fails
     //   fails with B's error
-    @Test(.timeLimit(.minutes(5))) func aCircleThroughTwoCachesIsRefusedWhereItCloses() async throws {
+    @Test(.timeLimit(.minutes(10))) func aCircleThroughTwoCachesIsRefusedWhereItCloses() async throws {
         let letters = SingleFlightCache<String, Int>()
         let numbers = SingleFlightCache<Int, Int>()
         let bothBegun = Latch(count: 2)

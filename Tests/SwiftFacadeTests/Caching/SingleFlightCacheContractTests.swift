@@ -7,7 +7,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(5))) struct SingleFlightCacheContractTests {
+@Suite(.timeLimit(.minutes(10))) struct SingleFlightCacheContractTests {
     @TaskLocal static var request = "none"
 
     @Test func aComputationHasThePriorityAndTheTaskLocalValuesOfItsFirstCaller() async throws {

@@ -18,7 +18,7 @@ struct Refusal: Error, Equatable {
     //   asks             ask                           waits for the latch
     //                    … until 14 are waiters
     //   opens the latch                                answers
-    @Test(.timeLimit(.minutes(5))) func oneComputationAnswersAllQuestionsAtTheSameTime() async throws {
+    @Test(.timeLimit(.minutes(10))) func oneComputationAnswersAllQuestionsAtTheSameTime() async throws {
         let cache = SingleFlightCache<String, Int>()
         let open = Latch(count: 1)
         let computations = Atomic(0)
@@ -58,7 +58,7 @@ struct Refusal: Error, Equatable {
         #expect(cache.cachedValue(forKey: "a") == 7)
     }
 
-    @Test(.timeLimit(.minutes(5))) func aThreadComputesForTasksAndThreads() async throws {
+    @Test(.timeLimit(.minutes(10))) func aThreadComputesForTasksAndThreads() async throws {
         let cache = SingleFlightCache<Int, String>()
         let started = Event()
         let open = Event()
@@ -88,7 +88,7 @@ struct Refusal: Error, Equatable {
         #expect(answers.snapshot == ["one", "one"])
     }
 
-    @Test(.timeLimit(.minutes(5))) func anErrorReachesEveryWaiterAndIsNotKept() async throws {
+    @Test(.timeLimit(.minutes(10))) func anErrorReachesEveryWaiterAndIsNotKept() async throws {
         let cache = SingleFlightCache<Int, Int>()
         let open = Latch(count: 1)
         let tasks = (0..<5).map { _ in
@@ -118,7 +118,7 @@ struct Refusal: Error, Equatable {
     //   is cancelled: throws
     //                               is not cancelled, answers
     //                 has the value
-    @Test(.timeLimit(.minutes(5))) func cancellationConcernsTheTaskThatIsCancelled() async throws {
+    @Test(.timeLimit(.minutes(10))) func cancellationConcernsTheTaskThatIsCancelled() async throws {
         let cache = SingleFlightCache<Int, Int>()
         let open = Latch(count: 1)
         let sawCancellation = Atomic(false)
@@ -144,7 +144,7 @@ struct Refusal: Error, Equatable {
         #expect(cache.cachedValue(forKey: 1) == 3)
     }
 
-    @Test(.timeLimit(.minutes(5))) func theLastWaiterToGoCancelsTheComputation() async throws {
+    @Test(.timeLimit(.minutes(10))) func theLastWaiterToGoCancelsTheComputation() async throws {
         let cache = SingleFlightCache<Int, Int>()
         let never = Latch(count: 1)
         let ended = Latch(count: 1)
@@ -170,7 +170,7 @@ struct Refusal: Error, Equatable {
         #expect(cache.cachedValue(forKey: 1) == 2)
     }
 
-    @Test(.timeLimit(.minutes(5))) func aCancelledTaskIsGivenWhatIsKeptAndStartsNothing() async throws {
+    @Test(.timeLimit(.minutes(10))) func aCancelledTaskIsGivenWhatIsKeptAndStartsNothing() async throws {
         let cache = SingleFlightCache<Int, Int>()
         cache.updateValue(1, forKey: 1)
         let never = Latch(count: 1)
@@ -189,7 +189,7 @@ struct Refusal: Error, Equatable {
         #expect(try await task.value == 1)
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: 1...20)
+    @Test(.timeLimit(.minutes(10)), arguments: 1...20)
     func cancellationRacingTheAnswerHurtsNobodyElse(seed: Int) async throws {
         let cache = SingleFlightCache<Int, Int>()
         let answered = try await withThrowingTaskGroup(of: Bool.self) { group in
@@ -219,7 +219,7 @@ struct Refusal: Error, Equatable {
         #expect(cache.waiters(forKey: 1) == 0)
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [false, true])
+    @Test(.timeLimit(.minutes(10)), arguments: [false, true])
     func whatIsForgottenDuringItsComputationIsNotKept(replaced: Bool) async throws {
         let cache = SingleFlightCache<Int, Int>()
         let open = Latch(count: 1)
@@ -248,7 +248,8 @@ struct Refusal: Error, Equatable {
     ///                       the key is removed
     /// second                               asks: 2
     /// third                                                       asks: joins 2
-    @Test(.timeLimit(.minutes(5))) func theLastWaiterOfAnOvertakenComputationLeavesTheNextAlone() async throws
+    @Test(.timeLimit(.minutes(10))) func theLastWaiterOfAnOvertakenComputationLeavesTheNextAlone()
+        async throws
     {
         let cache = SingleFlightCache<Int, Int>()
         let open = Latch(count: 1)

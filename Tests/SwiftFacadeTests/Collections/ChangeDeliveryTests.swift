@@ -8,7 +8,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(5))) struct ChangeDeliveryTests {
+@Suite(.timeLimit(.minutes(10))) struct ChangeDeliveryTests {
     /// consumer    waits
     /// owner               releases the array: the last writer has gone, and only the end can wake
     @Test func aConsumerThatWaitsHearsThatItsArrayIsGone() async throws {

@@ -262,7 +262,7 @@ private struct ForeignRange: RangeExpression {
     }
 
     /// outer: [ … inner: [ … outer: waits for its own thread ] ]
-    @Test(.timeLimit(.minutes(5))) func aCallThroughAnotherCollectionsClosureIsReportedToo() async {
+    @Test(.timeLimit(.minutes(10))) func aCallThroughAnotherCollectionsClosureIsReportedToo() async {
         let array = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             alarm(20)
             let (outer, inner): (SafeArray<Int>, SafeSet<Int>) = ([1], [1])

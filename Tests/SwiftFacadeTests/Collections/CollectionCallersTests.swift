@@ -45,7 +45,7 @@ struct Shortening<Elements: Sequence & Sendable>: Sequence, Sendable where Eleme
     }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct CollectionCallersTests {
+@Suite(.timeLimit(.minutes(10))) struct CollectionCallersTests {
     static func array() -> Changing<SafeArray<Int>> {
         let array = SafeArray<Int>()
         return Changing(

@@ -7,7 +7,7 @@ import Interlock
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct CollectionContractTests {
+@Suite(.timeLimit(.minutes(10))) struct CollectionContractTests {
     /// A standard collection is one reference to its storage.
     private func storage<Contents>(_ contents: Contents) -> UInt {
         unsafeBitCast(contents, to: UInt.self)

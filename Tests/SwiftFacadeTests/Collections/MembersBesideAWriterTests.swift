@@ -43,7 +43,7 @@ import Testing
     @Test(
         .serialized,
         .enabled(if: runsPrograms, "its runtime would have to be linked"),
-        .timeLimit(.minutes(5)),
+        .timeLimit(.minutes(10)),
         arguments: writers.keys.sorted()
     )
     func everyMemberRunsBesideAThreadThatAddsAndRemoves(instance: String) async throws {

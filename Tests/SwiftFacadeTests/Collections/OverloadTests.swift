@@ -40,7 +40,7 @@ import Testing
         "lastIndex(of:)": ["_ = x.lastIndex(of: 1)"],
         "lastIndex(where:)": ["_ = x.lastIndex { $0 == 1 }", "_ = try x.lastIndex(where: refuse)"],
         "makeIterator()": ["_ = x.makeIterator()"],
-        "moveSubranges(_:to:)": ["x.moveSubranges(x.indices(of: 1), to: 0)"],
+        "moveSubranges(_:to:)": ["x.moveSubranges(RangeSet(0..<1), to: 0)"],
         "partition(by:)": ["x.partition { $0 > 1 }", "try x.partition(by: refuse)"],
         "popFirst()": ["_ = x.popFirst()"], "popLast()": ["_ = x.popLast()"],
         "prefix(_:)": ["_ = x.prefix(1)", "for _ in x.prefix(1) {}"],
@@ -57,7 +57,7 @@ import Testing
         "removeSubrange(_:)": [
             "x.removeSubrange(0..<1)", "x.removeSubrange(0...1)", "x.removeSubrange(1...)",
         ],
-        "removeSubranges(_:)": ["x.removeSubranges(x.indices(of: 1))"],
+        "removeSubranges(_:)": ["x.removeSubranges(RangeSet(0..<1))"],
         "replace(at:with:)": ["x.replace(at: 0, with: 1)"], "replaceAll(with:)": ["x.replaceAll(with: [])"],
         "replaceSubrange(_:with:)": [
             "x.replaceSubrange(0..<1, with: [1])", "x.replaceSubrange(1..., with: [1])",

@@ -266,7 +266,7 @@ private final class PhotoManager: Sendable {
 
     /// cancelled   waits or not yet: ends
     /// other                               hears all; ends with the array
-    @Test(.timeLimit(.minutes(5))) func aCancelledConsumerLeavesTheSequenceToTheOthers() async {
+    @Test(.timeLimit(.minutes(10))) func aCancelledConsumerLeavesTheSequenceToTheOthers() async {
         var array: SafeArray<Int>? = []
         let changes = array!.changesSequence
         let other = Task { await changes.reduce(0) { heard, _ in heard + 1 } }
@@ -303,7 +303,7 @@ private final class PhotoManager: Sendable {
         #expect(await other.next() == .insertion(at: 0, elements: [1]))
     }
 
-    @Test(.timeLimit(.minutes(5))) func aSequenceEndsWhenItsArrayIsGone() async {
+    @Test(.timeLimit(.minutes(10))) func aSequenceEndsWhenItsArrayIsGone() async {
         var array: SafeArray<Int>? = []
         let changes = array!.changesSequence
         array!.append(1)
@@ -314,7 +314,7 @@ private final class PhotoManager: Sendable {
         #expect(heard == 2)
     }
 
-    @Test(.timeLimit(.minutes(5))) func anIteratorKeepsItsSequence() async {
+    @Test(.timeLimit(.minutes(10))) func anIteratorKeepsItsSequence() async {
         let array = SafeArray<Int>()
         var iterator = array.changesSequence.makeAsyncIterator()
         array.append(1)
@@ -324,7 +324,7 @@ private final class PhotoManager: Sendable {
     // MARK: Ending a subscription
 
     /// In closures of the observed array, whose lock the thread holds.
-    @Test(.timeLimit(.minutes(5))) func aSubscriptionMayEndInsideAClosureOfItsArray() async {
+    @Test(.timeLimit(.minutes(10))) func aSubscriptionMayEndInsideAClosureOfItsArray() async {
         await #expect(processExitsWith: .success) {
             let array = SafeArray([1])
             let heard = SafeArray<Int>()
@@ -375,7 +375,7 @@ private final class PhotoManager: Sendable {
     }
 
     /// What a subscriber has not heard is released outside every lock when it leaves.
-    @Test(.timeLimit(.minutes(5))) func elementsThatNobodyHeardOfMayCallTheArray() async {
+    @Test(.timeLimit(.minutes(10))) func elementsThatNobodyHeardOfMayCallTheArray() async {
         await #expect(processExitsWith: .success) {
             final class Caller: Sendable {
                 let array: SafeArray<Caller?>

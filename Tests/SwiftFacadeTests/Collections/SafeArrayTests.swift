@@ -208,7 +208,7 @@ import Testing
     }
 
     /// A verb goes through its argument before it takes the lock.
-    @Test(.timeLimit(.minutes(5))) func aSequenceGivenToAVerbMayCallTheCollection() {
+    @Test(.timeLimit(.minutes(10))) func aSequenceGivenToAVerbMayCallTheCollection() {
         let array: SafeArray = [1, 2]
         let dictionary: SafeDictionary = [1: 1]
         let set: SafeSet = [1]
@@ -429,7 +429,7 @@ import Testing
         )
     }
 
-    @Test(.timeLimit(.minutes(5))) func enteringAnArrayFromItsOwnClosureIsReported() async {
+    @Test(.timeLimit(.minutes(10))) func enteringAnArrayFromItsOwnClosureIsReported() async {
         let closure = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let array: SafeArray = [1]
             array.withWriteLock { _ in array.withReadLock { _ in } }

@@ -276,7 +276,7 @@ import Testing
         #expect(counter.living == 0)
     }
 
-    @Test(.timeLimit(.minutes(5))) func enteringADictionaryFromItsOwnClosureIsReported() async {
+    @Test(.timeLimit(.minutes(10))) func enteringADictionaryFromItsOwnClosureIsReported() async {
         let computing = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let dictionary: SafeDictionary<Int, Int> = [:]
             _ = dictionary.value(forKey: 1, orInsert: dictionary[2] ?? 0)
@@ -397,7 +397,7 @@ private func children(_ collection: Any) -> [String] {
         #expect(roomy.capacity >= 200 && roomy.first == nil && roomy.isEmpty)
     }
 
-    @Test(.timeLimit(.minutes(5))) func misuseIsReported() async {
+    @Test(.timeLimit(.minutes(10))) func misuseIsReported() async {
         let empty = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             SafeSet<Int>().removeFirst()
         }

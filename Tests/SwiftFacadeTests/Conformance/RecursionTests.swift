@@ -6,7 +6,7 @@ import Foundation
 import Interlock
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct RecursionTests {
+@Suite(.timeLimit(.minutes(10))) struct RecursionTests {
     // Each would wait for itself for ever.
     @Test func takingAgainWhatTheThreadHoldsForWritingIsReported() async {
         let writeInWrite = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {

@@ -9,7 +9,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(5))) struct CheckedSyncTests {
+@Suite(.timeLimit(.minutes(10))) struct CheckedSyncTests {
     @Test func valuesAndErrorsPassThrough() throws {
         let queue = GCD.serialQueue(label: "plain")
         #expect(sync(on: queue) { 42 } == 42)

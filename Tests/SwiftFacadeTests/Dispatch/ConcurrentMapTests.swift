@@ -8,7 +8,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(5))) struct ConcurrentMapTests {
+@Suite(.timeLimit(.minutes(10))) struct ConcurrentMapTests {
     @Test(arguments: [1, 2, 3, 8, 1000]) func theOrderIsKept(limit: Int) async throws {
         for count in [0, 1, 2, 7, 500] {
             let input = Array(0..<count)

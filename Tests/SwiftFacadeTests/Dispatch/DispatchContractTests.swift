@@ -7,7 +7,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(5))) struct DispatchContractTests {
+@Suite(.timeLimit(.minutes(10))) struct DispatchContractTests {
     // queue:  [work begun.......................] value
     // task:              cancelled      waits     has the value
     @Test func workThatHasBegunIsWaitedForAlthoughItsTaskIsCancelled() async throws {

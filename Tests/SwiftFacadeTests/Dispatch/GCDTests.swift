@@ -8,7 +8,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(5))) struct GCDTests {
+@Suite(.timeLimit(.minutes(10))) struct GCDTests {
     private static func fibonacci(_ number: Int) -> Int {
         number < 2 ? number : fibonacci(number - 1) + fibonacci(number - 2)
     }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(5))) struct GroupNestingTests {
+@Suite(.timeLimit(.minutes(10))) struct GroupNestingTests {
     // MARK: Results
 
     @Test func resultsAreDeliveredOnTheQueueOnceTheGroupIsEmpty() async throws {

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(5))) struct GroupTests {
+@Suite(.timeLimit(.minutes(10))) struct GroupTests {
     // MARK: Tokens
 
     @Test func aGroupIsEmptyWhenTheLastTokenHasLeft() async throws {

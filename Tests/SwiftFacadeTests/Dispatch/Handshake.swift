@@ -12,7 +12,7 @@ import Testing
 /// Given by one side, awaited by the other; counts, so it may be given first.
 final class Handshake: Sendable {
     private let semaphore = DispatchSemaphore(value: 0)
-    static let limit: TimeInterval = 120
+    static let limit: TimeInterval = patience / .seconds(1)
 
     func give(_ count: Int = 1) { for _ in 0..<count { semaphore.signal() } }
 
@@ -143,14 +143,7 @@ func eventually(
     _ location: SourceLocation = #_sourceLocation,
     _ condition: @Sendable () -> Bool
 ) async {
-    let deadline = ContinuousClock.now + .seconds(Handshake.limit)
-    while !condition() {
-        if ContinuousClock.now > deadline {
-            Issue.record(what, sourceLocation: location)
-            return
-        }
-        await Task.yield()
-    }
+    if await !eventuallySuspending(condition) { Issue.record(what, sourceLocation: location) }
 }
 
 #if os(Linux)

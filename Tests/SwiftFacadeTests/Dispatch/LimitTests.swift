@@ -9,7 +9,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(5))) struct LimitTests {
+@Suite(.timeLimit(.minutes(10))) struct LimitTests {
     private let past = ContinuousClock.now - .seconds(1)
     private let far = ContinuousClock.now + .seconds(600)
 

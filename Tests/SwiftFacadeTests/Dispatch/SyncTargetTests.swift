@@ -9,7 +9,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(5))) struct SyncTargetTests {
+@Suite(.timeLimit(.minutes(10))) struct SyncTargetTests {
     // MARK: Serial targets
 
     @Test func queuesThatShareASerialTargetAreReportedWithItsLabel() async {

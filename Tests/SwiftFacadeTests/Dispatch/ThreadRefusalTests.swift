@@ -8,7 +8,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(5))) struct ThreadRefusalTests {
+@Suite(.timeLimit(.minutes(10))) struct ThreadRefusalTests {
     @Test(arguments: [0, 1]) func concurrentMapGoesOnWithTheThreadsThereAre(spare: Int) async {
         await #expect(processExitsWith: .success) { [spare] in
             alarm(20)

@@ -9,7 +9,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(5))) struct JobRaceTests {
+@Suite(.timeLimit(.minutes(10))) struct JobRaceTests {
     /// Rounds in which the threads meet at each.
     static let rounds = repetitions(10_000, underThreadSanitizer: 1_000)
 

@@ -9,7 +9,7 @@ import Testing
 
 struct Broken: Error, Equatable { var number = 0 }
 
-@Suite(.timeLimit(.minutes(5))) struct JobTests {
+@Suite(.timeLimit(.minutes(10))) struct JobTests {
     let queue = InterlockQueue(name: "jobs")
 
     // MARK: Data

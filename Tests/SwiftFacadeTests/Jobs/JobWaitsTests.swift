@@ -7,7 +7,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(5))) struct JobWaitsTests {
+@Suite(.timeLimit(.minutes(10))) struct JobWaitsTests {
     let queue = InterlockQueue(name: "told")
 
     @Test func aJobTellsAllThatItWaitsFor() async throws {

@@ -16,7 +16,7 @@ private struct Wide: Equatable, Sendable {
 
 private struct Nothing: Equatable, Sendable {}
 
-@Suite(.timeLimit(.minutes(5))) struct OutputSlotTests {
+@Suite(.timeLimit(.minutes(10))) struct OutputSlotTests {
     let queue = InterlockQueue(name: "outputs")
 
     private func expectToArrive<Value: Equatable & Sendable>(

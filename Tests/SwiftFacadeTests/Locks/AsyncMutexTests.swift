@@ -9,7 +9,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(5))) struct AsyncMutexTests {
+@Suite(.timeLimit(.minutes(10))) struct AsyncMutexTests {
     /// A task that holds a mutex, suspended, until it is let go.
     private struct Holder {
         private let end = Latch(count: 1)

@@ -6,7 +6,7 @@ import Interlock
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct LockContractTests {
+@Suite(.timeLimit(.minutes(10))) struct LockContractTests {
     /// Only the barrier guards the cells: each party writes its own, and reads all after the meeting. The second wait
     /// keeps the next round's writes away from this round's reads.
     @Test func whatAPartyDidIsVisibleAfterTheMeeting() {

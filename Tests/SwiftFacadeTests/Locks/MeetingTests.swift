@@ -6,7 +6,7 @@
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct LatchTests {
+@Suite(.timeLimit(.minutes(10))) struct LatchTests {
     @Test func itOpensAtZeroForThreadsAndTasksAndStaysOpen() async throws {
         let latch = Latch(count: 3)
         let through = Atomic<Int>(0)
@@ -104,7 +104,7 @@ import Testing
     }
 
     /// As above, with two threads and two tasks.
-    @Test(.timeLimit(.minutes(5))) func threadsAndTasksMeet() async throws {
+    @Test(.timeLimit(.minutes(10))) func threadsAndTasksMeet() async throws {
         let rounds = 200
         let barrier = ThreadBarrier(parties: 4)
         let arrived = Atomic<Int>(0)
@@ -139,7 +139,7 @@ import Testing
     //   three            two                the last
     //   arrive, give up
     //                    arrive, wait       arrives: all go on
-    @Test(.timeLimit(.minutes(5))) func aPartyThatGivesUpHasNotArrived() async throws {
+    @Test(.timeLimit(.minutes(10))) func aPartyThatGivesUpHasNotArrived() async throws {
         let barrier = ThreadBarrier(parties: 3)
         let limit = Duration.milliseconds(10)
         let begin = ContinuousClock.now

@@ -9,7 +9,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.serialized, .timeLimit(.minutes(5))) struct PriorityInheritingMutexSuspendingTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct PriorityInheritingMutexSuspendingTests {
     /// A thread that holds a mutex until it is let go.
     private final class Holder<Value: ~Copyable>: Sendable {
         private let held = Event()

@@ -42,7 +42,7 @@ import Testing
         #expect(mutex.withLock { $0.value } == 2_000)
     }
 
-    @Test(.timeLimit(.minutes(5))) func lockingAgainIsReported() async {
+    @Test(.timeLimit(.minutes(10))) func lockingAgainIsReported() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let mutex = PriorityInheritingMutex(0)
             func lockTwice() { mutex.withLock { _ in mutex.withLock { _ in } } }
@@ -98,7 +98,7 @@ import Testing
     ///     medium (20)                          ready, and hogs the processor once it gets it
     ///
     /// With inheritance low works at high's priority, and high has the lock before medium has taken a step.
-    @Test(.enabled(if: RealTime.isAllowed, "no privilege for SCHED_FIFO"), .timeLimit(.minutes(5)))
+    @Test(.enabled(if: RealTime.isAllowed, "no privilege for SCHED_FIFO"), .timeLimit(.minutes(10)))
     func withInheritanceHighWaitsForLowsSectionOnly() {
         let mutex = PriorityInheritingMutex(0)
         let stepsOfMedium = Inversion().run { section in mutex.withLock { _ in section() } }
@@ -106,7 +106,7 @@ import Testing
     }
 
     /// The same with inheritance switched off: medium keeps low and high from going on until it is told to stop.
-    @Test(.enabled(if: RealTime.isAllowed, "no privilege for SCHED_FIFO"), .timeLimit(.minutes(5)))
+    @Test(.enabled(if: RealTime.isAllowed, "no privilege for SCHED_FIFO"), .timeLimit(.minutes(10)))
     func withoutInheritanceHighWaitsForMediumAsLongAsItHogsTheProcessor() {
         let mutex = PlainMutex()
         let stepsOfMedium = Inversion().run(mutex.withLock)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(5))) struct ConcurrentBlockOperationTests {
+@Suite(.timeLimit(.minutes(10))) struct ConcurrentBlockOperationTests {
     let queue = OperationQueue()
 
     // Each of five closures waits until all five have arrived.

@@ -9,7 +9,7 @@ import Testing
 
 private let depth = underThreadSanitizer(2_000, instead: 20_000)
 
-@Suite(.timeLimit(.minutes(5)), .serialized) struct DeepStepTests {
+@Suite(.timeLimit(.minutes(10)), .serialized) struct DeepStepTests {
     let queue = InterlockQueue(name: "pages")
     let foundation = OperationQueue()
 

@@ -23,7 +23,7 @@ struct HeldOperation {
     }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct ExplainingTests {
+@Suite(.timeLimit(.minutes(10))) struct ExplainingTests {
     let queue = OperationQueue()
 
     @Test func aHungGraphAnswersWithNames() async throws {

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(5))) struct GraphOrderTests {
+@Suite(.timeLimit(.minutes(10))) struct GraphOrderTests {
     /// A graph with nothing but its edges, searched whole.
     private struct Searched {
         var edges: [Int32: [(target: Int32, edge: DependencyOrder.Edge)]] = [:]

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(5))) struct OperationCancellationTests {
+@Suite(.timeLimit(.minutes(10))) struct OperationCancellationTests {
     let queue = OperationQueue()
 
     @Test func cancelledBeforeItsStartItNeverRuns() async throws {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(5))) struct OperationContractTests {
+@Suite(.timeLimit(.minutes(10))) struct OperationContractTests {
     let queue = OperationQueue()
 
     @Test func aPlainClosureHasReturnedWhenStartReturnsAndALaterStartDoesNothing() throws {

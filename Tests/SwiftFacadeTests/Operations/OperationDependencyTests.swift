@@ -7,7 +7,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(5))) struct OperationDependencyTests {
+@Suite(.timeLimit(.minutes(10))) struct OperationDependencyTests {
     let queue = OperationQueue()
 
     private func held(_ name: String) -> (operation: AsyncOperation<Int>, begun: Handshake) {

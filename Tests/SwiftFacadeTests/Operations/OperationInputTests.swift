@@ -7,7 +7,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(5))) struct OperationInputTests {
+@Suite(.timeLimit(.minutes(10))) struct OperationInputTests {
     let queue = OperationQueue()
 
     private func sources() -> (

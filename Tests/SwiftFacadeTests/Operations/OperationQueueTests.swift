@@ -7,7 +7,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(5))) struct OperationQueueTests {
+@Suite(.timeLimit(.minutes(10))) struct OperationQueueTests {
     let queue = OperationQueue()
 
     @Test func theLimitHoldsUntilTheCallbackAndNotUntilStartReturns() async throws {

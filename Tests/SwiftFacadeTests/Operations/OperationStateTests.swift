@@ -7,7 +7,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(5))) struct OperationStateTests {
+@Suite(.timeLimit(.minutes(10))) struct OperationStateTests {
     let queue = OperationQueue()
 
     // queue            test

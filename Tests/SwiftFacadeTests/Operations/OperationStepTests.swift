@@ -7,7 +7,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(5))) struct OperationStepTests {
+@Suite(.timeLimit(.minutes(10))) struct OperationStepTests {
     let queue = OperationQueue()
 
     private struct Encrypted: Sendable, Equatable { var bytes: [UInt8] }

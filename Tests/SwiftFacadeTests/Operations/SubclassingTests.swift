@@ -4,7 +4,7 @@
 
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct SubclassingTests {
+@Suite(.timeLimit(.minutes(10))) struct SubclassingTests {
     private static let runsPrograms = underThreadSanitizer(false, instead: true)
 
     @Test(.enabled(if: runsPrograms, "its runtime would have to be linked"))

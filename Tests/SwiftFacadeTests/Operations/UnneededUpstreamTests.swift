@@ -7,7 +7,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(5))) struct UnneededUpstreamTests {
+@Suite(.timeLimit(.minutes(10))) struct UnneededUpstreamTests {
     private func optedIn(_ name: String) -> AsyncOperation<Int> {
         let operation = AsyncOperation<Int>(name: name) { 1 }
         operation.cancelsUnneeded = true

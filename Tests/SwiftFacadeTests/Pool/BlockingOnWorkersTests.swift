@@ -9,7 +9,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(5))) struct BlockingOnWorkersTests {
+@Suite(.timeLimit(.minutes(10))) struct BlockingOnWorkersTests {
     /// A call that blocks, and what ends it.
     struct Wait: Sendable, CustomTestStringConvertible {
         let name: String

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(5))) struct PoolDelayedTests {
+@Suite(.timeLimit(.minutes(10))) struct PoolDelayedTests {
     @Test func delayedWorkIsNeverEarlyAndGivesItsValue() async throws {
         let pool = try WorkerPool(threads: 1)
         let begin = ContinuousClock.now

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(5))) struct PoolEndingTests {
+@Suite(.timeLimit(.minutes(10))) struct PoolEndingTests {
     @Test func whatWasAcceptedRunsAfterTheClose() async throws {
         let held = try HeldPool()
         let ran = Counter()

@@ -42,7 +42,7 @@ private actor Record {
     }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct PoolExecutorTests {
+@Suite(.timeLimit(.minutes(10))) struct PoolExecutorTests {
     // MARK: Tasks
 
     @Test func tasksOfThePoolRunOnItsThreads() async throws {

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(5))) struct PoolLoopTests {
+@Suite(.timeLimit(.minutes(10))) struct PoolLoopTests {
     let pool: WorkerPool
     init() throws { pool = try WorkerPool(name: "loops", threads: 2) }
 

@@ -9,7 +9,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(5))) struct PoolRunTests {
+@Suite(.timeLimit(.minutes(10))) struct PoolRunTests {
     /// The blocking form, out of reach of the suspending one.
     static func block<Value: Sendable, Failure: Error>(
         _ pool: WorkerPool,

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(5))) struct WorkerGroupTests {
+@Suite(.timeLimit(.minutes(10))) struct WorkerGroupTests {
     @Test func aWaitEndsAfterAllJobsAndSeesTheirWork() async throws {
         let pool = try WorkerPool(threads: 2)
         let group = WorkerGroup(on: pool)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(5))) struct WorkerPoolTests {
+@Suite(.timeLimit(.minutes(10))) struct WorkerPoolTests {
     @Test func anOptionThatNoPoolCanHaveIsNamed() {
         func name(_ make: () throws(WorkerPoolError) -> WorkerPool) -> String? {
             do throws(WorkerPoolError) {

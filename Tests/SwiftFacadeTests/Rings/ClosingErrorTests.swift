@@ -7,7 +7,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(5))) struct ClosingErrorTests {
+@Suite(.timeLimit(.minutes(10))) struct ClosingErrorTests {
     struct Broken: Error, Equatable { var number = 1 }
 
     // MARK: The shared ring

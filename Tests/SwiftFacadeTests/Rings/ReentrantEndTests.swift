@@ -8,7 +8,7 @@ import Foundation
 import Interlock
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct ReentrantEndTests {
+@Suite(.timeLimit(.minutes(10))) struct ReentrantEndTests {
     static let each = 4_000
     static let tasks = 4
 
@@ -77,7 +77,7 @@ import Testing
                 let consumer = handoff.take()
                 var mine: [Int] = []
                 while mine.count < Self.each * Self.tasks,
-                    let element = try? consumer.pop(timeout: .seconds(120)).element()
+                    let element = try? consumer.pop(timeout: patience).element()
                 { mine.append(element.id) }
                 consumer.close()
                 received.append(contentsOf: mine)
@@ -106,7 +106,7 @@ import Testing
                 let producer = handoff.take()
                 for value in 0..<Self.each * Self.tasks {
                     let element = Counted(value, counter)
-                    guard producer.push(element, timeout: .seconds(120)).isPushed else { return }
+                    guard producer.push(element, timeout: patience).isPushed else { return }
                 }
                 producer.close()
             }

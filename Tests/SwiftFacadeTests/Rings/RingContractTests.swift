@@ -8,7 +8,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(5))) struct RingContractTests {
+@Suite(.timeLimit(.minutes(10))) struct RingContractTests {
     /// tasks:    0 joins   1 joins   2 joins   …
     /// pushes:                                   0, 1, 2, …: each goes to the first in the queue
     @Test(arguments: [false, true])

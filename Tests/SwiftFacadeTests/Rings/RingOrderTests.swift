@@ -16,7 +16,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(5))) struct RingOrderTests {
+@Suite(.timeLimit(.minutes(10))) struct RingOrderTests {
     private static let passes = 1_024
 
     enum Pop: CaseIterable {

@@ -10,7 +10,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(5))) struct SuspendingRingTests {
+@Suite(.timeLimit(.minutes(10))) struct SuspendingRingTests {
     @Test(arguments: [1, 3, 64], [false, true])
     func everyElementArrivesOnceAmongTasks(capacity: Int, onOwnThread: Bool) async throws {
         let ring = try MPMCRing<Int>(capacity: capacity, resumingOnOwnThread: onOwnThread)

@@ -46,20 +46,41 @@ final class Event: Sendable {
 
     /// Waits until it has happened; false after a time in which it should have.
     @discardableResult
-    func wait(_ limit: DispatchTimeInterval = .seconds(120)) -> Bool {
+    func wait(_ limit: DispatchTimeInterval = .seconds(Int(patience / .seconds(1)))) -> Bool {
         guard semaphore.wait(timeout: .now() + limit) == .success else { return false }
         semaphore.signal()
         return true
     }
 }
 
-/// Probes until `condition` holds, yielding the processor; false if it never does. For states that no thread reports (a
-/// queued thread).
+/// Between two probes for a state that nothing reports: it grows, so that many tests that probe leave the processors to
+/// what they wait for.
+private struct Pause {
+    private var length = Duration.microseconds(10)
+
+    private mutating func next() -> Duration {
+        defer { length = min(length * 2, .milliseconds(2)) }
+        return length
+    }
+
+    mutating func block() { usleep(UInt32(next() / .microseconds(1))) }
+
+    /// A cancelled task has a turn's pause.
+    mutating func suspend() async {
+        do { try await Task.sleep(for: next()) } catch { await Task.yield() }
+    }
+}
+
+/// How long what should happen may take on a busy machine.
+let patience = Duration.seconds(240)
+
+/// Probes until `condition` holds; false if it never does. For states that no thread reports (a queued thread).
 func eventually(_ condition: () -> Bool) -> Bool {
-    let limit = ContinuousClock.now.advanced(by: .seconds(120))
+    let limit = ContinuousClock.now + patience
+    var pause = Pause()
     while !condition() {
         guard ContinuousClock.now < limit else { return false }
-        sched_yield()
+        pause.block()
     }
     return true
 }
@@ -71,12 +92,13 @@ func untilCancelled(_ location: SourceLocation = #_sourceLocation) async {
     }
 }
 
-/// As ``eventually(_:)``, yielding the task's turn.
+/// As ``eventually(_:)``, suspending.
 func eventuallySuspending(_ condition: () -> Bool) async -> Bool {
-    let limit = ContinuousClock.now.advanced(by: .seconds(120))
+    let limit = ContinuousClock.now + patience
+    var pause = Pause()
     while !condition() {
         guard ContinuousClock.now < limit else { return false }
-        await Task.yield()
+        await pause.suspend()
     }
     return true
 }

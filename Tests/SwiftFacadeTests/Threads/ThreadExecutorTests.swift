@@ -99,7 +99,7 @@ private func wait(_ executor: ThreadExecutor) { executor.wait() }
         #expect(!wait(executor, .milliseconds(2)))
         open.happen()
         for task in early + [holder, late] { await task.value }
-        try #require(await executor.wait(timeout: .seconds(120)))
+        try #require(await executor.wait(timeout: patience))
         try await executor.wait()
         wait(executor)
         #expect(wait(executor, .zero) && executor.queue.hasEnded)
@@ -109,7 +109,7 @@ private func wait(_ executor: ThreadExecutor) { executor.wait() }
     @Test func anIdleExecutorEndsWithItsClosing() async throws {
         let executor = try ThreadExecutor()
         executor.close()
-        #expect(try await executor.wait(timeout: .seconds(120)))
+        #expect(try await executor.wait(timeout: patience))
     }
 
     // A task between closing and the end is accepted, or the process ends: here none comes after the end.
@@ -119,7 +119,7 @@ private func wait(_ executor: ThreadExecutor) { executor.wait() }
         let actor = Pinned(executor)
         for number in 0..<round { await actor.add(number) }
         #expect(await actor.run { $0.order.count } == round)
-        async let hasEnded = executor.wait(timeout: .seconds(120))
+        async let hasEnded = executor.wait(timeout: patience)
         executor.close()
         #expect(try await hasEnded)
     }

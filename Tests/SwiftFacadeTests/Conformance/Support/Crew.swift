@@ -21,7 +21,7 @@ func ensure(_ condition: Bool, _ claim: @autoclosure () -> String) throws {
 }
 
 /// Far more than any test needs under ThreadSanitizer on a loaded machine.
-let hangLimit = Duration.seconds(120)
+let hangLimit = Duration.seconds(240)
 
 /// A deadline that only a hang reaches.
 var farDeadline: ContinuousClock.Instant { .now + .seconds(60) }

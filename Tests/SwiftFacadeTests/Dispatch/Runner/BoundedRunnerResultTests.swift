@@ -8,7 +8,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(5))) struct BoundedRunnerResultTests {
+@Suite(.timeLimit(.minutes(10))) struct BoundedRunnerResultTests {
     // MARK: Closures
 
     @Test func valuesAndErrorsAreDeliveredOnTheQueue() async {

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(5))) struct BoundedRunnerTests {
+@Suite(.timeLimit(.minutes(10))) struct BoundedRunnerTests {
     // MARK: The limit and the order
 
     // Downloads with callbacks overlap on any machine: a thread of their own each would need more than the pool has.

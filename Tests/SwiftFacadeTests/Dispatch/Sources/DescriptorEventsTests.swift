@@ -43,7 +43,7 @@ final class Ends: Sendable {
     func fill() { while send(4096) > 0 {} }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct DescriptorEventsTests {
+@Suite(.timeLimit(.minutes(10))) struct DescriptorEventsTests {
     // MARK: Readiness
 
     @Test(arguments: [false, true])

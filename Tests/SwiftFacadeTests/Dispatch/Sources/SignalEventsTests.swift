@@ -8,7 +8,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.serialized, .timeLimit(.minutes(5))) struct SignalEventsTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct SignalEventsTests {
     /// Whether the default action is installed.
     static func isDefault(_ signal: Int32) -> Bool {
         var action = sigaction()

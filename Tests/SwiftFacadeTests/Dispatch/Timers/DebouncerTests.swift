@@ -8,7 +8,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(5))) struct DebouncerTests {
+@Suite(.timeLimit(.minutes(10))) struct DebouncerTests {
     let clock = ManualClock()
     let trace = Trace<Int>()
     let queue = GCD.serialQueue(label: "delivery")

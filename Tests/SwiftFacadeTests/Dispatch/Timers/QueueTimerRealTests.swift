@@ -8,7 +8,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(5))) struct QueueTimerRealTests {
+@Suite(.timeLimit(.minutes(10))) struct QueueTimerRealTests {
     private let key = DispatchSpecificKey<String>()
 
     private func named(_ name: String) -> DispatchQueue {

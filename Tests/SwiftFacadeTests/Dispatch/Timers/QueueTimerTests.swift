@@ -7,7 +7,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(5))) struct QueueTimerTests {
+@Suite(.timeLimit(.minutes(10))) struct QueueTimerTests {
     let port = ManualTimers()
     let trace = Trace<TimerTick>()
 

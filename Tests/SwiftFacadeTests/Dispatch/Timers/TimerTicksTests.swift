@@ -7,7 +7,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(5))) struct TimerTicksTests {
+@Suite(.timeLimit(.minutes(10))) struct TimerTicksTests {
     let port = ManualTimers()
     var ticks: TimerTicks {
         TimerTicks(interval: .milliseconds(10), delay: .milliseconds(10), leeway: .zero, port: port)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(5))) struct ExclusionRaceTests {
+@Suite(.timeLimit(.minutes(10))) struct ExclusionRaceTests {
     let queue = OperationQueue()
 
     /// Cancellations meet operations that wait for categories, get them, work, and end.

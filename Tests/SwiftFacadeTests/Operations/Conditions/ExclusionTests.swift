@@ -29,7 +29,7 @@ final class Held: Sendable {
     func end() { place.completion.withLock { $0.take() }?.succeed() }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct ExclusionTests {
+@Suite(.timeLimit(.minutes(10))) struct ExclusionTests {
     let queue = OperationQueue()
 
     init() { queue.maxConcurrentOperationCount = 64 }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(5))) struct OperationConditionTests {
+@Suite(.timeLimit(.minutes(10))) struct OperationConditionTests {
     let queue = OperationQueue()
     let holds = OperationCondition("holds") { _ in }
     let refuses = OperationCondition("refuses") { _ in throw JobFailure(why: "no") }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(5))) struct PrecedingOperationTests {
+@Suite(.timeLimit(.minutes(10))) struct PrecedingOperationTests {
     enum Place: CaseIterable { case operationQueue, interlockQueue, none }
 
     let trace = Trace<String>()

@@ -10,7 +10,7 @@ import Testing
 
 private let depth = underThreadSanitizer(300, instead: 900)
 
-@Suite(.timeLimit(.minutes(5)), .serialized) struct DeepGroupTests {
+@Suite(.timeLimit(.minutes(10)), .serialized) struct DeepGroupTests {
     private let queue = InterlockQueue(name: "around")
     private let groups = (0..<depth).map { GroupOperation<Int>(name: "level \($0)") }
     private let begun = Handshake()

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(5))) struct ForeignChildTests {
+@Suite(.timeLimit(.minutes(10))) struct ForeignChildTests {
     private func block(_ name: String) -> BlockOperation {
         let block = BlockOperation {}
         block.name = name

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(5))) struct GroupOperationTests {
+@Suite(.timeLimit(.minutes(10))) struct GroupOperationTests {
     let queue = OperationQueue()
 
     @Test func resultsComeInTheOrderOfAdditionWhicheverEndsFirst() async throws {

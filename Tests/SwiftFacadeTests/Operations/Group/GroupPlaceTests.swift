@@ -8,7 +8,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(5))) struct GroupPlaceTests {
+@Suite(.timeLimit(.minutes(10))) struct GroupPlaceTests {
     @Test(arguments: QueueKind.all) func aGroupAndItsChildrenInOneSerialQueueEnd(kind: QueueKind) async throws
     {
         let (queue, crowd) = (kind.make(1), Crowd())

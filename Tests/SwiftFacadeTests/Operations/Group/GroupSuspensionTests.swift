@@ -57,7 +57,7 @@ func letOthersRun() async {
     }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct GroupSuspensionTests {
+@Suite(.timeLimit(.minutes(10))) struct GroupSuspensionTests {
     /// A child that has begun, and is to be let go.
     private final class Held: Sendable {
         let (begun, goOn) = (Handshake(), Handshake())

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(5))) struct InterlockQueuePlaceTests {
+@Suite(.timeLimit(.minutes(10))) struct InterlockQueuePlaceTests {
     private func serial() -> InterlockQueue { InterlockQueue(name: "serial", limit: 1) }
 
     // Behind the barrier, the child would wait for the group's end.

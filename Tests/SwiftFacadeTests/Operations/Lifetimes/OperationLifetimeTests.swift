@@ -11,7 +11,7 @@ import Testing
 private let graphSize = repetitions(10_000, underThreadSanitizer: 1_000)
 private let chainLength = repetitions(100_000, underThreadSanitizer: 20_000)
 
-@Suite(.timeLimit(.minutes(5)), .serialized) struct OperationLifetimeTests {
+@Suite(.timeLimit(.minutes(10)), .serialized) struct OperationLifetimeTests {
     /// Lives as long as the operation.
     // Operation is; the subclass adds only what it never changes.
     private final class CountedOperation: AsyncOperation<Int>, @unchecked Sendable {

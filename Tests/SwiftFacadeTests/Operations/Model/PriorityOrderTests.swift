@@ -37,7 +37,7 @@ private enum PriorityOrder {
     }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct PriorityOrderTests {
+@Suite(.timeLimit(.minutes(10))) struct PriorityOrderTests {
     private enum Form: CaseIterable { case block, task, handler, foreign, cancelled, refused, excluding }
 
     private static let priorities: [Operation.QueuePriority] = [.veryHigh, .high, .normal, .low, .veryLow]

@@ -19,7 +19,7 @@ func recorder(_ trace: Trace<String>) -> OperationObserver {
     )
 }
 
-@Suite(.timeLimit(.minutes(5))) struct OperationObserverTests {
+@Suite(.timeLimit(.minutes(10))) struct OperationObserverTests {
     let queue = OperationQueue()
     let trace = Trace<String>()
 

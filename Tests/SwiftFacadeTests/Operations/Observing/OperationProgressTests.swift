@@ -7,7 +7,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(5))) struct OperationProgressTests {
+@Suite(.timeLimit(.minutes(10))) struct OperationProgressTests {
     let queue = OperationQueue()
 
     @Test func theWorkReportsAndTheEndCompletes() async throws {

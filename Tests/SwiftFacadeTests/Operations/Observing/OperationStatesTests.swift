@@ -7,7 +7,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(5))) struct OperationStatesTests {
+@Suite(.timeLimit(.minutes(10))) struct OperationStatesTests {
     let queue = OperationQueue()
 
     private typealias Held = (AsyncOperation<Int>, begun: Handshake, completion: () -> Completion<Int>?)

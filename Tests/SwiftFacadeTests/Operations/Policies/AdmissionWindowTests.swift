@@ -25,7 +25,7 @@ private final class KeptPlace: ResumingQueue {
     func goOn() { for part in parts.events { part() } }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct AdmissionWindowTests {
+@Suite(.timeLimit(.minutes(10))) struct AdmissionWindowTests {
     enum Wait: CaseIterable { case delay, condition, category }
 
     private static let windows = Counter()

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(5))) struct DebounceTests {
+@Suite(.timeLimit(.minutes(10))) struct DebounceTests {
     let queue = OperationQueue()
     let clock = ManualClock()
     let trace = Trace<Int>()

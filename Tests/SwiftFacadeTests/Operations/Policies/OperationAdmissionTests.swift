@@ -7,7 +7,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(5))) struct OperationAdmissionTests {
+@Suite(.timeLimit(.minutes(10))) struct OperationAdmissionTests {
     let queue = OperationQueue()
     let clock = ManualClock()
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(5))) struct RetryTests {
+@Suite(.timeLimit(.minutes(10))) struct RetryTests {
     enum Kind: CaseIterable { case handler, block, task }
 
     let queue = OperationQueue()

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(5))) struct TimeOutTests {
+@Suite(.timeLimit(.minutes(10))) struct TimeOutTests {
     let queue = OperationQueue()
     let clock = ManualClock()
     let error = OperationTimedOut(operation: "slow", limit: .seconds(3))

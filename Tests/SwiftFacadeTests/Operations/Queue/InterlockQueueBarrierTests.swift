@@ -8,7 +8,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(5))) struct InterlockQueueBarrierTests {
+@Suite(.timeLimit(.minutes(10))) struct InterlockQueueBarrierTests {
     let queue = InterlockQueue(name: "queue")
 
     /// In this order: what has a place ends, and not the other way round.

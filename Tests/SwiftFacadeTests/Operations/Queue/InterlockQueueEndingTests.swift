@@ -7,7 +7,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(5))) struct InterlockQueueEndingTests {
+@Suite(.timeLimit(.minutes(10))) struct InterlockQueueEndingTests {
     let queue = InterlockQueue(name: "queue")
 
     // MARK: Waiting

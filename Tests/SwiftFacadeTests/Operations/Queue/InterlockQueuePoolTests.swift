@@ -7,7 +7,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(5))) struct InterlockQueuePoolTests {
+@Suite(.timeLimit(.minutes(10))) struct InterlockQueuePoolTests {
     let queue = InterlockQueue(name: "queue")
 
     @Test func asyncWorkOfABlockingOperationRunsOnTheBlockingPool() async throws {

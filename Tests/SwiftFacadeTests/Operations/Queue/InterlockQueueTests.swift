@@ -8,7 +8,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(5))) struct InterlockQueueTests {
+@Suite(.timeLimit(.minutes(10))) struct InterlockQueueTests {
     let queue = InterlockQueue(name: "queue")
 
     // MARK: Operations

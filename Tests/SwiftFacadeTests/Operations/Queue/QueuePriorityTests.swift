@@ -56,7 +56,7 @@ private final class CancelledWhileRaised: AsyncOperation<Void>, @unchecked Senda
     }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct QueuePriorityTests {
+@Suite(.timeLimit(.minutes(10))) struct QueuePriorityTests {
     // setter       sets: very high                                           finds it taken over
     // canceller                     takes very high over for the cancellation
     @Test func aCancellationThatTakesANewPriorityOverListsTheOperation() {

@@ -25,7 +25,7 @@ private final class AsksWhenFreed: Sendable {
     }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct ReadyListTests {
+@Suite(.timeLimit(.minutes(10))) struct ReadyListTests {
     private func nodesKept(of jobs: Int, cancelledIn queue: InterlockQueue) -> Int {
         let nodes = (0..<jobs).map { _ in
             let job = queue.job { 1 }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(5))) struct OperationScopeTests {
+@Suite(.timeLimit(.minutes(10))) struct OperationScopeTests {
     @Test func theResultOfTheClosureIsReturnedWhenAllHaveEnded() async throws {
         let kept = SafeArray<AsyncOperation<Int>>()
         let sum = try await withOperations { scope in

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(5))) struct OperationSequenceTests {
+@Suite(.timeLimit(.minutes(10))) struct OperationSequenceTests {
     /// What a scene must look like with each of `kinds`, and with Foundation's two.
     private func expect(
         _ expected: [String],
