@@ -33,9 +33,15 @@ class Whole(unittest.TestCase):
 
     # ---- C ----
 
+    def test_gcc_builds_the_other_park_backend(self):
+        words = self.all["Build: gcc, pthread park"].words
+        for word in ("-DINTERLOCK_PARK_BACKEND=pthread", "-DCMAKE_C_COMPILER=gcc", "-DCMAKE_CXX_COMPILER=g++",
+                     "-DINTERLOCK_WERROR=ON", "--build"):
+            self.assertIn(word, words)
+
     def test_each_configuration_of_the_c_tests_is_what_its_name_says(self):
         names = {f"C tests: {name}" for name in (
-            "clang", "clang, pthread park", "gcc", "gcc, pthread park", "thread", "thread, pthread park",
+            "clang", "clang, pthread park", "gcc", "thread", "thread, pthread park",
             "address and undefined", "address and undefined, pthread park", "realtime")}
         configurations = {name: step for name, step in self.all.items() if "c_tests \"$@\"" in step.words}
         self.assertEqual(set(configurations), names)

@@ -95,17 +95,20 @@ build_for() {
 
 # ---- C ----
 
-# c_tests NAME SELECTION CMAKE-OPTIONS... : configures, builds and runs one configuration. SELECTION are options of ctest.
-c_tests() {
-    local name=$1 selection=$2
-    shift 2
-    local folder="build-test/${name//[^A-Za-z0-9]/-}"
-    # shellcheck disable=SC2086 # several options
-    cmake -S . -B "$folder" -DINTERLOCK_WERROR=ON -DINTERLOCK_BUILD_EXAMPLES=ON "$@" &&
-        cmake --build "$folder" -j "$jobs" &&
-        ctest --test-dir "$folder" -j "$jobs" --output-on-failure $selection
+# c_build NAME CMAKE-OPTIONS... : configures and builds one configuration.
+c_build() {
+    local folder="build-test/${1//[^A-Za-z0-9]/-}"
+    cmake -S . -B "$folder" -DINTERLOCK_WERROR=ON -DINTERLOCK_BUILD_EXAMPLES=ON "${@:2}" &&
+        cmake --build "$folder" -j "$jobs"
 }
-export -f c_tests
+
+# c_tests NAME SELECTION CMAKE-OPTIONS... : and runs its tests. SELECTION are options of ctest.
+c_tests() {
+    # shellcheck disable=SC2086 # several options
+    c_build "$1" "${@:3}" &&
+        ctest --test-dir "build-test/${1//[^A-Za-z0-9]/-}" -j "$jobs" --output-on-failure $2
+}
+export -f c_build c_tests
 export jobs # for the shells that step starts
 
 # c_configuration NAME SELECTION CMAKE-OPTIONS...
