@@ -68,8 +68,6 @@ static void read_in_nests(void *unused) {
     for (int round = stress_rounds(2000); round > 0; round--) {
         ilk_rwlock_read_lock(&read_again);
         ilk_rwlock_read_lock(&read_again);
-        ilk_rwlock_upgradable_lock(&read_again);
-        ilk_rwlock_upgradable_unlock(&read_again);
         ilk_rwlock_read_unlock(&read_again);
         ilk_rwlock_read_unlock(&read_again);
     }
