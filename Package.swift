@@ -20,11 +20,24 @@ let strictC: [CSetting] =
     : []
 let strictSwift: [SwiftSetting] = strict ? [.unsafeFlags(["-warnings-as-errors"])] : []
 
+/// A module of the facade: ARCHITECTURE.md says what each holds, and who may import whom.
+func facade(_ name: String, in folder: String, uses modules: [Target.Dependency]) -> Target {
+    .target(
+        name: name,
+        dependencies: modules,
+        path: "Sources/SwiftFacade/\(folder)",
+        swiftSettings: strictSwift
+    )
+}
+
 let package = Package(
     name: "interlock",
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
         .library(name: "Interlock", targets: ["Interlock"]),
+        .library(name: "InterlockSync", targets: ["InterlockSync"]),
+        .library(name: "InterlockPool", targets: ["InterlockPool"]),
+        .library(name: "InterlockOperations", targets: ["InterlockOperations"]),
         .library(name: "CInterlock", targets: ["CInterlock"]),
     ],
     targets: [
@@ -36,11 +49,17 @@ let package = Package(
             cSettings: [.headerSearchPath(".")] + strictC,
             linkerSettings: [.linkedLibrary("bsd", .when(platforms: [.linux]))]
         ),
-        .target(
-            name: "Interlock",
-            dependencies: ["CInterlock"],
-            path: "Sources/SwiftFacade",
-            swiftSettings: strictSwift
+        facade("InterlockSync", in: "Sync", uses: ["CInterlock"]),
+        facade("InterlockPool", in: "Pool", uses: ["CInterlock", "InterlockSync"]),
+        facade(
+            "InterlockOperations",
+            in: "Operations",
+            uses: ["CInterlock", "InterlockSync", "InterlockPool"]
+        ),
+        facade(
+            "Interlock",
+            in: "Interlock",
+            uses: ["InterlockSync", "InterlockPool", "InterlockOperations"]
         ),
         .target(
             name: "PureSwift",
@@ -50,7 +69,9 @@ let package = Package(
         .target(name: "CountingAllocator", path: "Tests/CountingAllocator", cSettings: strictC),
         .testTarget(
             name: "InterlockTests",
-            dependencies: ["Interlock", "CInterlock"],
+            dependencies: [
+                "Interlock", "InterlockSync", "InterlockPool", "InterlockOperations", "CInterlock",
+            ],
             path: "Tests/SwiftFacadeTests",
             exclude: ["Conformance", "thread-sanitizer.supp"],
             swiftSettings: strictSwift

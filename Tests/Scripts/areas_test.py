@@ -130,7 +130,7 @@ class AreasTest(unittest.TestCase):
             changed = [path, "Sources/CCore/ring/mpmc.c"]
             self.assertEqual(ask(changed, "changed_c_tests"), "", path)
         self.assertEqual(ask(["Tests/Explorer/memory.c"], "changed_scenarios"), "--quick")
-        suites = ask(["Sources/SwiftFacade/Internal/X.swift", "Sources/SwiftFacade/Jobs/Job.swift"], "changed_suites")
+        suites = ask(["Sources/SwiftFacade/Sync/Internal/X.swift", "Sources/SwiftFacade/Pool/Queue/Jobs/Job.swift"], "changed_suites")
         self.assertIn("SingleFlightCacheTests", suites)
 
     def test_tests_of_a_part_are_chosen_wherever_they_are(self):
@@ -146,7 +146,7 @@ class AreasTest(unittest.TestCase):
                     self.assertTrue(any(re.match(chosen, group) for group in groups), f"{part}: {source} {groups}")
 
     def test_suites_of_both_modules_are_chosen(self):
-        suites = ask(["Sources/SwiftFacade/Locks/X.swift"], "changed_suites")
+        suites = ask(["Sources/SwiftFacade/Sync/Locks/X.swift"], "changed_suites")
         for name in ("InterlockTests.LatchTests/x()", "ConformanceTests.LockConformance/x()",
                      "ConformanceTests.RecursionTests/x()", "InterlockTests.SafeDictionaryTests/x()"):
             self.assertRegex(name, suites)
@@ -154,8 +154,8 @@ class AreasTest(unittest.TestCase):
     def test_what_is_built_on_a_part_is_proved_too(self):
         # VisibleMutex, on which nearly every file of the facade waits, is one of sync.
         self.assertIn("DebounceTests", ask(["Sources/CCore/sync/mutex.c"], "changed_suites"))
-        self.assertIn("SafeDictionaryTests", ask(["Sources/SwiftFacade/Locks/ReadWriteLock.swift"], "changed_suites"))
-        self.assertIn("WorkerThreadTests", ask(["Sources/SwiftFacade/Rings/MPMCRing.swift"], "changed_suites"))
+        self.assertIn("SafeDictionaryTests", ask(["Sources/SwiftFacade/Sync/Locks/ReadWriteLock.swift"], "changed_suites"))
+        self.assertIn("WorkerThreadTests", ask(["Sources/SwiftFacade/Sync/Rings/MPMCRing.swift"], "changed_suites"))
 
     def test_a_path_is_not_the_beginning_of_another(self):
         self.assertEqual(ask(["Sources/CCore/ring2/x.c"], "changed_c_tests"), "")
@@ -175,12 +175,18 @@ class AreasTest(unittest.TestCase):
             self.assertGreater(seen, 3, part)
 
     def test_the_suites_of_a_change_are_all_that_its_folders_have(self):
-        for folder in os.listdir(os.path.join(ROOT, "Sources/SwiftFacade")):
+        facade = os.path.join(ROOT, "Sources/SwiftFacade")
+        rooms = [f"{module}/{room}" for module in os.listdir(facade) for room in os.listdir(os.path.join(facade, module))]
+        seen = 0
+        for room in rooms + ["Operations"]:
+            folder = room.split("/")[-1]
             if not os.path.isdir(os.path.join(ROOT, "Tests/SwiftFacadeTests", folder)):
                 continue
-            suites = ask([f"Sources/SwiftFacade/{folder}/X.swift"], "changed_suites")
+            seen += 1
+            suites = ask([f"Sources/SwiftFacade/{room}/X.swift"], "changed_suites")
             for path, text in contents(f"Tests/SwiftFacadeTests/{folder}/**/*.swift"):
                 self.assert_has_suite(suites, path, text)
+        self.assertGreater(seen, 7)
         everything = ask(["Package.swift"], "changed_suites")
         count = 0
         for depth in ("*", "*/*", "*/*/*"):

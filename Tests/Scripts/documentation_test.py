@@ -12,7 +12,7 @@ sys.path.insert(0, str(ROOT / "scripts/lib"))
 
 import documentation
 
-PAGES = {"docs/rings.md": "paper-rings", "Sources/SwiftFacade/Interlock.docc/Choosing.md": "Choosing"}
+PAGES = {"docs/rings.md": "paper-rings", "Sources/SwiftFacade/Interlock/Interlock.docc/Choosing.md": "Choosing"}
 
 
 def archived(text, name="docs/pool.md"):
@@ -22,11 +22,11 @@ def archived(text, name="docs/pool.md"):
 class Catalogue(unittest.TestCase):
     def test_a_link_to_a_paper_leads_to_its_page(self):
         self.assertEqual(archived("see [rings](rings.md#closing)"), "see [rings](doc:paper-rings)")
-        article = "Sources/SwiftFacade/Interlock.docc/Choosing.md"
-        self.assertEqual(archived("[it](../../../docs/rings.md)", article), "[it](doc:paper-rings)")
+        article = "Sources/SwiftFacade/Interlock/Interlock.docc/Choosing.md"
+        self.assertEqual(archived("[it](../../../../docs/rings.md)", article), "[it](doc:paper-rings)")
 
     def test_a_link_of_a_paper_to_the_guide_leads_to_its_article(self):
-        link = "[the guide](../Sources/SwiftFacade/Interlock.docc/Choosing.md)"
+        link = "[the guide](../Sources/SwiftFacade/Interlock/Interlock.docc/Choosing.md)"
         self.assertEqual(archived(link), "[the guide](doc:Choosing)")
 
     def test_a_link_to_what_the_archive_has_not_becomes_its_words(self):
@@ -164,7 +164,7 @@ class Archive(unittest.TestCase):
         self.assertEqual(self.links(), ["/documentation/one: no such heading: /documentation/two#B"])
 
     def test_a_file_that_is_not_there_is_found(self):
-        self.page("one", {"references": {"x": {"url": "../../../docs/rings.md"}}})
+        self.page("one", {"references": {"x": {"url": "../../../../docs/rings.md"}}})
         (self.archive / "style.css").unlink()
         self.assertEqual(len(self.links()), 3)
 

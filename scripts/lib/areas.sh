@@ -26,16 +26,17 @@ AREAS=(
     "Sources/CCore/pool include/interlock/pool.h Tests/CCoreTests/pool;
         pool cxx_pool examples; pool* deque*; Pool Jobs Operations Dispatch Threads Caching Fuzz"
     "Examples/C Examples/CMakeLists.txt Examples/Sources/CCapture; examples;;"
-    "Sources/SwiftFacade/Rings Tests/SwiftFacadeTests/Rings;;; Rings Threads Conformance Fuzz"
-    "Sources/SwiftFacade/Locks Tests/SwiftFacadeTests/Locks;;;
+    "Sources/SwiftFacade/Sync/Rings Tests/SwiftFacadeTests/Rings;;; Rings Threads Conformance Fuzz"
+    "Sources/SwiftFacade/Sync/Locks Tests/SwiftFacadeTests/Locks;;;
         Locks Collections Caching Rings Jobs Operations Conformance Fuzz"
-    "Sources/SwiftFacade/Collections Tests/SwiftFacadeTests/Collections;;; Collections Conformance Fuzz"
-    "Sources/SwiftFacade/Pool Sources/SwiftFacade/Jobs Sources/SwiftFacade/Operations Sources/SwiftFacade/Dispatch
+    "Sources/SwiftFacade/Sync/Collections Tests/SwiftFacadeTests/Collections;;; Collections Conformance Fuzz"
+    "Sources/SwiftFacade/Pool/Workers Sources/SwiftFacade/Pool/Queue
+        Sources/SwiftFacade/Operations
         Tests/SwiftFacadeTests/Pool Tests/SwiftFacadeTests/Jobs Tests/SwiftFacadeTests/Operations
         Tests/SwiftFacadeTests/Dispatch;;; Pool Jobs Operations Dispatch Threads Caching Fuzz"
-    "Sources/SwiftFacade/Caching Tests/SwiftFacadeTests/Caching;;; Caching"
-    "Sources/SwiftFacade/Threads Tests/SwiftFacadeTests/Threads;;; Threads"
-    "Sources/SwiftFacade/Diagnostics Tests/SwiftFacadeTests/Diagnostics;;; Diagnostics Pool Jobs Operations"
+    "Sources/SwiftFacade/Pool/Caching Tests/SwiftFacadeTests/Caching;;; Caching"
+    "Sources/SwiftFacade/Pool/Threads Tests/SwiftFacadeTests/Threads;;; Threads"
+    "Sources/SwiftFacade/Sync/Diagnostics Tests/SwiftFacadeTests/Diagnostics;;; Diagnostics Pool Jobs Operations"
 )
 
 # changed_since COMMIT: the paths that differ from it, one a line: both names of what was moved, and files that git does

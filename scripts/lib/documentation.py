@@ -10,7 +10,7 @@
     documentation.py links ARCHIVE          fails on a relative link that leads nowhere: of the archive, and of the
                                             tree's Markdown, README.md, docs/*.md and the articles among it
 
-In the tree an article links to a paper by its file (`../../../docs/benchmarks.md`), so that the link works where the
+In the tree an article links to a paper by its file (`../../../../docs/benchmarks.md`), so that the link works where the
 tree is read; in the copy that becomes a link to the paper's page. Links of a paper to what the archive has not, such as
 sources, become their words. A long paper is divided at its chapters.
 """
@@ -28,7 +28,7 @@ sys.dont_write_bytecode = True  # the steps leave nothing behind
 import gates
 from tree import tracked
 
-CATALOGUE = "Sources/SwiftFacade/Interlock.docc"
+CATALOGUE = "Sources/SwiftFacade/Interlock/Interlock.docc"
 LANDING = "Interlock.md"
 # A fence, or a span of code: what looks like a link there is none.
 CODE = re.compile(r"^```.*?^```$|`[^`\n]+`", re.DOTALL | re.MULTILINE)

@@ -383,7 +383,7 @@ GATES = {
     gate.__name__: gate
     for gate in (
         spdx, labels, orders, states, sendable, pointers, links, contracts, promises, sources, text, layout.folders, layout.architecture,
-        layout.includes, layout.length, words.words)
+        layout.includes, layout.rooms, layout.length, words.words)
 }
 
 

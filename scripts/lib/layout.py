@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The gates that compare the tree with its plan: which folder may include which, how long a file may be, and README's
+"""The gates that compare the tree with its plan: which folder may include or name which, how long a file may be, and README's
 table of folders.
 
 The layers of the C core, from the lowest: platform, diagnostics, wait, then rwlock, ring and sync, then pool. A file
@@ -130,6 +130,70 @@ def circles(edges):
     for name in edges:
         if name not in state:
             yield from visit(name, [name])
+
+
+# ---- rooms ----
+
+FACADE = "Sources/SwiftFacade/"
+# For each room of the facade, those whose types it may name beside its own. The compiler keeps the modules Sync, Pool and
+# Operations apart; this keeps the rooms in them so.
+SYNC = ("Sync/Internal", "Sync/Locks", "Sync/Rings", "Sync/Collections", "Sync/Diagnostics")
+POOL = ("Pool/Workers", "Pool/Queue", "Pool/Caching", "Pool/Threads")
+ROOMS = {
+    "Sync/Internal": (),
+    "Sync/Locks": ("Sync/Internal",),
+    "Sync/Rings": ("Sync/Internal", "Sync/Locks"),
+    "Sync/Collections": ("Sync/Internal", "Sync/Locks"),
+    "Sync/Diagnostics": SYNC,
+    "Pool/Workers": SYNC,
+    "Pool/Queue": SYNC + ("Pool/Workers",),
+    "Pool/Caching": SYNC + ("Pool/Workers",),
+    "Pool/Threads": SYNC + ("Pool/Workers",),
+    "Operations/Dispatch": SYNC + POOL,
+    # One class, AsyncOperation, whose extensions stand in a folder for each topic.
+    "Operations": SYNC + POOL + ("Operations/Dispatch",),
+    "Interlock": (),
+}
+SWIFT_TYPE = re.compile(
+    r"^(?:@[\w()., :]+\s+)*((?:(?:public|open|package|internal|final|indirect|fileprivate|private)\s+)*)"
+    r"(?:class|struct|enum|protocol|actor|typealias)\s+(\w+)", re.MULTILINE)
+
+
+def room_of(name):
+    folders = posixpath.dirname(name[len(FACADE):]).split("/")
+    return next((room for room in ("/".join(folders[:2]), folders[0]) if room in ROOMS), None)
+
+
+def without_texts(text):
+    """Swift without comments and literals, line for line."""
+    blank = lambda match: re.sub(r"[^\n]", " ", match.group())  # noqa: E731
+    return re.sub(r'"""(?:.|\n)*?"""|"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*(?:.|\n)*?\*/', blank, text)
+
+
+def rooms(root):
+    """Each file of the Swift facade names types of its own room and of lower ones only."""
+    names = [name for name in tracked(root, ".swift", under=FACADE) if ".docc/" not in name]
+    texts = {name: without_texts(read(root, name)) for name in require(names, "facade sources")}
+    homes = {}
+    for name, text in texts.items():
+        room = room_of(name)
+        if room is None:
+            yield Finding(name, 1, f"stands in no room ({', '.join(ROOMS)}): scripts/lib/layout.py")
+        for modifiers, declared in SWIFT_TYPE.findall(text):
+            if "private" not in modifiers:
+                homes.setdefault(declared, set()).add(room)
+    for name, text in texts.items():
+        room = room_of(name)
+        seen = set()
+        for number, line in enumerate(text.splitlines(), 1):
+            # A member of another type may have the name: `WorkerPool.Priority`.
+            for word in re.findall(r"(?<![\w.])[A-Z]\w*", line):
+                home = homes.get(word, {room})
+                if word in seen or room is None or room in home or home & set(ROOMS[room]):
+                    continue
+                seen.add(word)
+                yield Finding(name, number, f"{room} names {word} of {', '.join(sorted(map(str, home)))}; it may name types of "
+                              f"{', '.join(ROOMS[room]) or 'nothing but itself'}")
 
 
 # ---- length ----

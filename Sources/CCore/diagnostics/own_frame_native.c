@@ -60,14 +60,33 @@ static bool is_module(const char *named, const char *module) {
     return begins(named, module) && (named[strlen(module)] == ')' || named[strlen(module)] == '\0');
 }
 
+/* The modules of the Swift facade. */
+static const struct {
+    const char *name, *mangled;
+} own_modules[] = {
+    {"InterlockSync", "$s13InterlockSync"},
+    {"InterlockPool", "$s13InterlockPool"},
+    {"InterlockOperations", "$s19InterlockOperations"},
+};
+enum { OWN_MODULES = sizeof own_modules / sizeof *own_modules };
+
+static bool is_own_module(const char *named) {
+    for (int index = 0; index < OWN_MODULES; index++) {
+        if (is_module(named, own_modules[index].name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Whether a Swift function is declared where its type is, or else in an extension or a conformance of Interlock's, as
- * "(extension in Interlock):Swift.Array.locked()" is, or of the standard library's. */
+ * "(extension in InterlockSync):Swift.Array.locked()" is, or of the standard library's. */
 static bool is_declared_there(const char *name, bool or_by_swift) {
     char *plain = ilk__demangled(name);
     const char *module = plain != NULL ? find_conformance(plain) : NULL;
     module = plain != NULL && module == NULL ? find_extension(plain) : module;
     const bool is_there =
-        module == NULL || is_module(module, "Interlock") || (or_by_swift && is_module(module, "Swift"));
+        module == NULL || is_own_module(module) || (or_by_swift && is_module(module, "Swift"));
     free(plain);
     return is_there;
 }
@@ -75,8 +94,10 @@ static bool is_declared_there(const char *name, bool or_by_swift) {
 /* A mangled name begins with the module that declares the outermost type or function, also of closures and of what was
  * specialised in another module. */
 static bool is_own_swift(const char *name) {
-    if (begins(name, "$s9Interlock")) {
-        return is_declared_there(name, false);
+    for (int index = 0; index < OWN_MODULES; index++) {
+        if (begins(name, own_modules[index].mangled)) {
+            return is_declared_there(name, false);
+        }
     }
     if (ends(name, "TR") || ends(name, "TRTA")) { /* thunks between two conventions of calling */
         return true;

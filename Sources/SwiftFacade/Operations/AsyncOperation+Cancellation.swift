@@ -3,6 +3,8 @@
 // How a cancellation reaches the work, and the end of an operation whose completion was dropped.
 
 import Foundation
+import InterlockPool
+import InterlockSync
 
 extension AsyncOperation {
     /// The error with which a cancelled operation ends.

@@ -3,6 +3,8 @@
 // The edges of an operation: the check before one is added, also as a question; and the gates of its dependents.
 
 import Foundation
+import InterlockPool
+import InterlockSync
 
 extension AsyncOperation {
     /// The cycle that depending on `dependency` would close, or nil where the edge may be added.

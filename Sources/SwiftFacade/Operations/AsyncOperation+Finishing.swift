@@ -4,6 +4,8 @@
 // call that decided.
 
 import Foundation
+import InterlockPool
+import InterlockSync
 
 extension AsyncOperation {
     /// Ends the operation with `outcome`.

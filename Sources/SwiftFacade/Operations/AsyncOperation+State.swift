@@ -4,6 +4,8 @@
 // each once and outside the lock.
 
 import Foundation
+import InterlockPool
+import InterlockSync
 
 /// Where an operation stands, beside `isCancelled`.
 public enum OperationState: Sendable, Hashable {

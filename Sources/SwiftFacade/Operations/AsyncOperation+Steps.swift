@@ -5,6 +5,8 @@
 // where the chain broke. A step that has run frees the operation above with all it produced.
 
 import Foundation
+import InterlockPool
+import InterlockSync
 
 extension AsyncOperation {
     /// A step that computes something from this operation's output. As every step, it waits for this operation, which

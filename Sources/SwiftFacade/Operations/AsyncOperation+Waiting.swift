@@ -5,6 +5,8 @@
 
 import Dispatch
 import Foundation
+import InterlockPool
+import InterlockSync
 
 extension AsyncOperation {
     /// Runs `hook` with the outcome when the operation has finished, at once if it has.

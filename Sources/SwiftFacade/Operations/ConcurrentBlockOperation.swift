@@ -9,6 +9,8 @@
 //   all are there: opens the start      ──▶  takes closures until there are no more; the last one finishes
 
 import Foundation
+import InterlockPool
+import InterlockSync
 
 /// An operation that runs several closures at once, each where it may block, and ends after the last.
 ///
@@ -91,7 +93,10 @@ public final class ConcurrentBlockOperation<Value: Sendable>: AsyncOperation<[Va
         let start = Latch(count: 1)
         do throws(ThreadUnavailable) {
             for number in 0..<workers {
-                try OwnThread.start(named: "\(name ?? "blocks").\(number)", quality: qualityOfService) {
+                try OwnThread.start(
+                    named: "\(name ?? "blocks").\(number)",
+                    quality: UInt32(exactly: qualityOfService.rawValue)
+                ) {
                     [self] in
                     start.wait()
                     work()

@@ -13,6 +13,8 @@
 // so that a graph that never runs is freed like any other value.
 
 import Foundation
+import InterlockPool
+import InterlockSync
 
 /// One edge. It is open or shut as its dependent's record knows it.
 // What changes is under the lock of the dependent's record; the rest is set in `init`, and loading a weak reference is

@@ -27,6 +27,8 @@
 // it: what a walk has met is kept.
 
 import Foundation
+import InterlockPool
+import InterlockSync
 
 enum DependencyGraph {
     struct State {

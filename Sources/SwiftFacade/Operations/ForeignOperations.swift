@@ -10,6 +10,8 @@
 // There is none before the first foreign operation: then it is built from the edges of the order.
 
 import Foundation
+import InterlockPool
+import InterlockSync
 
 /// Guarded by `DependencyGraph`'s lock. Every entry has what waits for it: the gates behind which operations do, and the
 /// operations whose work does, as a group's. A walk that finds one finished, gone or without a waiter removes it, and so

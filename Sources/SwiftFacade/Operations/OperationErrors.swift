@@ -3,19 +3,8 @@
 // The errors an operation fails with when its own work did not fail. Each names its operation: steps pass it on
 // unchanged.
 
-/// An operation was cancelled before it had a result.
-///
-/// The steps below get the same error. A wait whose awaiting *task* was cancelled throws `CancellationError` instead.
-public struct OperationCancelled: Error, Hashable, CustomStringConvertible {
-    /// The operation's name, or its type and address.
-    public let operation: String
-
-    /// Makes the error.
-    public init(operation: String) { self.operation = operation }
-
-    /// A sentence.
-    public var description: String { "operation \(operation) was cancelled" }
-}
+import InterlockPool
+import InterlockSync
 
 /// An operation's completion was dropped without a call, so it could never have finished.
 public struct OperationAbandoned: Error, Hashable, CustomStringConvertible {

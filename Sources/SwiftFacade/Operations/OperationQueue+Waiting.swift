@@ -4,6 +4,8 @@
 // kind and needs no barrier, which can deadlock beside cancelled ones.
 
 import Foundation
+import InterlockPool
+import InterlockSync
 
 extension OperationQueue {
     /// Adds the operations in their order and returns at once: `queue.enqueue(load, decode, write)`.

@@ -19,6 +19,8 @@
 // The value of type `Output` is in a slot.
 
 import Foundation
+import InterlockPool
+import InterlockSync
 
 struct OperationRecord {
     enum Phase { case waiting, starting, admitting, executing, finished }

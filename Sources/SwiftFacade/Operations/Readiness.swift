@@ -15,6 +15,8 @@
 // `ReadyPosting.around`, which knows that question. Operations of other kinds get no nudge.
 
 import Foundation
+import InterlockPool
+import InterlockSync
 
 extension AsyncOperation {
     var isFreeOfDependencies: Bool { super.isReady }

@@ -54,8 +54,8 @@ UNCHECKED void *__wrap_dlsym(void *handle, const char *name) {
         ilk_mutex_lock(mutex);                                                                               \
         __asm__ volatile(""); /* no tail call */                                                             \
     }
-LOCK_AS(lock_in_swift, "$s9Interlock4lockyyF")
-LOCK_AS(lock_one_in_swift, "$s9Interlock7lockOneyyF")
+LOCK_AS(lock_in_swift, "$s13InterlockSync4lockyyF")
+LOCK_AS(lock_one_in_swift, "$s13InterlockSync7lockOneyyF")
 
 /* GNU's assembler takes such a name for a number in an instruction, not in data. */
 static void (*const volatile functions[])(ilk_mutex *) = {lock_in_swift, lock_one_in_swift};

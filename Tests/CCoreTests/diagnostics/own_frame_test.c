@@ -46,7 +46,10 @@ static void frames_of_interlock_and_of_lock_wrappers_are_no_lines(void **state) 
     static const char *const names[] = {
         "ilk_mutex_lock",
         "ilk__pool_work",
-        "$s9Interlock13ReadWriteLockVAARi_zrlE04withC4Lockyqd__qd__xzqd_0_YKXEqd_0_YKs5ErrorRd_0_Ri_d__r0_lF",
+        "$s13InterlockSync13ReadWriteLockVAARi_zrlE04withC4Lockyqd__qd__xzqd_0_YKXEqd_0_YKs5ErrorRd_0_Ri_d__"
+        "r0_lF",
+        "$s13InterlockPool03JobB0C3runyyF",
+        "$s19InterlockOperations3GCDO4syncyyF",
         "_ZN9interlock5mutex4lockEv",
         "_ZNK9interlock10semaphore_3getEv",
         "_ZNSt10lock_guardIN9interlock5mutexEEC2ERS1_",
@@ -97,30 +100,33 @@ static void the_programs_extensions_are_lines(void **state) {
         const char *name, *plain;
         bool is_own;
     } functions[] = {
-        {"$s9Interlock5LatchC4waityyF", "Interlock.Latch.wait() -> ()", true},
-        {"$sSa9InterlockE6lockedyyF", "(extension in Interlock):Swift.Array.locked() -> ()", true},
+        {"$s13InterlockSync5LatchC4waityyF", "InterlockSync.Latch.wait() -> ()", true},
+        {"$sSa13InterlockSyncE6lockedyyF", "(extension in InterlockSync):Swift.Array.locked() -> ()", true},
         {"$sSTsE7forEachyyy", "(extension in Swift):Swift.Sequence.forEach((A) -> ()) -> ()", true},
         {"$sSiSHsSH4hash4intoys6HasherVz_tFTW",
          "protocol witness for Swift.Hashable.hash(into: inout Swift.Hasher) -> () in conformance Swift.Int "
          ": "
          "Swift.Hashable in Swift",
          true},
-        {"$s9Interlock5LatchCAAE",
-         "closure #1 () -> () in (extension in Interlock):Interlock.Latch.f() -> ()", true},
-        {"$s9Interlock5LatchC4BookE", "(extension in Book):Interlock.Latch.f() -> ()", false},
-        {"$s9Interlock5LatchC10InterlockKE", "(extension in InterlockKit):Interlock.Latch.f() -> ()", false},
-        {"$s9Interlock13ReadWriteLockV4BookE",
-         "closure #1 ((A) -> (extension in Interlock):Interlock.ReadWriteLock<A>.UpgradableView) -> () in "
+        {"$s13InterlockSync5LatchCAAE",
+         "closure #1 () -> () in (extension in InterlockSync):InterlockSync.Latch.f() -> ()", true},
+        {"$s13InterlockSync5LatchC4BookE", "(extension in Book):InterlockSync.Latch.f() -> ()", false},
+        {"$s13InterlockSync5LatchC10InterlockKE", "(extension in InterlockKit):InterlockSync.Latch.f() -> ()",
+         false},
+        {"$s13InterlockSync13ReadWriteLockV4BookE",
+         "closure #1 ((A) -> (extension in InterlockSync):InterlockSync.ReadWriteLock<A>.UpgradableView) -> "
+         "() in "
          "(extension in "
-         "Book):Interlock.ReadWriteLock.f() -> ()",
+         "Book):InterlockSync.ReadWriteLock.f() -> ()",
          false},
         {"$sSa4BookE", "(extension in Book):Swift.Array.f((extension in Swift):Swift.Sequence.Element) -> ()",
          false},
         {"$sSi4Book6VisitsA2aBP5visityyFTW",
          "protocol witness for Book.Visits.visit() -> () in conformance Swift.Int : Book.Visits in Book",
          false},
-        {"$s9Interlock5LatchC4Book6VisitsA2aBP5visityyFTWTm",
-         "merged protocol witness for Book.Visits.visit() -> () in conformance Interlock.Latch : Book.Visits "
+        {"$s13InterlockSync5LatchC4Book6VisitsA2aBP5visityyFTWTm",
+         "merged protocol witness for Book.Visits.visit() -> () in conformance InterlockSync.Latch : "
+         "Book.Visits "
          "in Book",
          false},
     };

@@ -22,6 +22,16 @@ let package = Package(
             swiftSettings: strict
         ),
         .executableTarget(
+            name: "OnlySync",
+            dependencies: [.product(name: "InterlockSync", package: "interlock")],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "OnlyPool",
+            dependencies: [.product(name: "InterlockPool", package: "interlock")],
+            swiftSettings: strict
+        ),
+        .executableTarget(
             name: "Diagnosed",
             dependencies: [.product(name: "Interlock", package: "interlock")],
             swiftSettings: strict

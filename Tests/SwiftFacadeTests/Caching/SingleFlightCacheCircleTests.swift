@@ -5,7 +5,10 @@
 import Foundation
 import Testing
 
-@testable import Interlock
+import Interlock
+@testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 
 @Suite struct SingleFlightCacheCircleTests {
     @Test(.timeLimit(.minutes(10))) func aComputationThatAsksForItselfIsRefused() async throws {

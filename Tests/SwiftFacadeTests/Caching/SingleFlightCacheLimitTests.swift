@@ -6,7 +6,10 @@ import Foundation
 import Synchronization
 import Testing
 
-@testable import Interlock
+import Interlock
+@testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 
 final class TimerlessClock: Clock, Sendable {
     struct Instant: InstantProtocol {

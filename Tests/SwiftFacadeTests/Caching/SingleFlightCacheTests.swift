@@ -7,7 +7,10 @@ import Foundation
 import Synchronization
 import Testing
 
-@testable import Interlock
+import Interlock
+@testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 
 struct Refusal: Error, Equatable {
     let number: Int

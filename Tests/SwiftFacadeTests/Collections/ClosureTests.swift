@@ -8,7 +8,10 @@ import CInterlock
 import Foundation
 import Testing
 
-@testable import Interlock
+import Interlock
+@testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 
 /// Where the foreign code runs.
 // One thread.

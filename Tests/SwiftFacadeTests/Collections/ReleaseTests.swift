@@ -8,7 +8,10 @@ import Dispatch
 import Synchronization
 import Testing
 
-@testable import Interlock
+import Interlock
+@testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 
 // One thread at a time: each test lets a subscription's queue rest while elements die.
 private final class Witness: @unchecked Sendable {

@@ -7,7 +7,10 @@ import Foundation
 import Synchronization
 import Testing
 
-@testable import Interlock
+import Interlock
+@testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 
 /// The scenario: made once however many are first, adding is a write, reading is a copy.
 private final class PhotoManager: Sendable {

@@ -5,7 +5,10 @@
 import Foundation
 import Testing
 
-@testable import Interlock
+import Interlock
+@testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 
 /// The reports of this process, from here on.
 func keepReports() -> SafeArray<Diagnostics.Report> {
@@ -48,7 +51,7 @@ struct DiagnosticsOrderTests {
                     /lock-order inversion: thread ".*" \(\d+\) asks for rwlock 0x[0-9a-f]+ "accounts" while it holds rwlock 0x[0-9a-f]+ "orders"; the opposite order was seen before/
                 #expect(report.sentence.wholeMatch(of: sentence) != nil, "\(report.sentence)")
                 // Swift names are demangled.
-                #expect(report.text.contains("Interlock.ReadWriteLock<"), "\(report.text)")
+                #expect(report.text.contains("InterlockSync.ReadWriteLock<"), "\(report.text)")
             }
         }
     }

@@ -6,7 +6,10 @@ import Dispatch
 import Foundation
 import Testing
 
-@testable import Interlock
+import Interlock
+@testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 
 @Suite(.timeLimit(.minutes(10))) struct ConcurrentMapTests {
     @Test(arguments: [1, 2, 3, 8, 1000]) func theOrderIsKept(limit: Int) async throws {

@@ -7,7 +7,10 @@ import Dispatch
 import Foundation
 import Testing
 
-@testable import Interlock
+import Interlock
+@testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 
 /// Given by one side, awaited by the other; counts, so it may be given first.
 final class Handshake: Sendable {

@@ -6,7 +6,10 @@
 import Foundation
 import Testing
 
-@testable import Interlock
+import Interlock
+@testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 
 @Suite(.timeLimit(.minutes(10))) struct ThreadRefusalTests {
     @Test(arguments: [0, 1]) func concurrentMapGoesOnWithTheThreadsThereAre(spare: Int) async {

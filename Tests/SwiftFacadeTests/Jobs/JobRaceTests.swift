@@ -7,7 +7,10 @@ import Foundation
 import Synchronization
 import Testing
 
-@testable import Interlock
+import Interlock
+@testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 
 @Suite(.timeLimit(.minutes(10))) struct JobRaceTests {
     /// Rounds in which the threads meet at each.

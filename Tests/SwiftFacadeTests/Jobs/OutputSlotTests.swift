@@ -6,7 +6,10 @@
 import Foundation
 import Testing
 
-@testable import Interlock
+import Interlock
+@testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 
 private struct Wide: Equatable, Sendable {
     var words: (Int, Int, Int, Int, Int)

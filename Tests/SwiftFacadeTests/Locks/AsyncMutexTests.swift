@@ -7,7 +7,10 @@ import Foundation
 import Synchronization
 import Testing
 
-@testable import Interlock
+import Interlock
+@testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 
 @Suite(.timeLimit(.minutes(10))) struct AsyncMutexTests {
     /// A task that holds a mutex, suspended, until it is let go.

@@ -2,7 +2,10 @@
 //
 // Latch and ThreadBarrier: waiting for others to get somewhere (scenario 19).
 
-@testable import Interlock
+import Interlock
+@testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 import Synchronization
 import Testing
 

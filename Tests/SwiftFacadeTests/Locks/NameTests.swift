@@ -5,7 +5,10 @@
 import CInterlock
 import Testing
 
-@testable import Interlock
+import Interlock
+@testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 
 @Suite struct NameTests {
     @Test func objectsAnswerWithTheNameThatTheyWereMadeWith() {

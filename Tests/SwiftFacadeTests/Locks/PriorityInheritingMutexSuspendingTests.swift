@@ -7,7 +7,10 @@ import Foundation
 import Synchronization
 import Testing
 
-@testable import Interlock
+import Interlock
+@testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 
 @Suite(.serialized, .timeLimit(.minutes(10))) struct PriorityInheritingMutexSuspendingTests {
     /// A thread that holds a mutex until it is let go.

@@ -5,7 +5,10 @@
 import Foundation
 import Testing
 
-@testable import Interlock
+import Interlock
+@testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 
 private let depth = underThreadSanitizer(2_000, instead: 20_000)
 

@@ -5,7 +5,10 @@
 import Foundation
 import Testing
 
-@testable import Interlock
+import Interlock
+@testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 
 /// An operation that runs until it is let go.
 struct HeldOperation {

@@ -7,7 +7,10 @@ import Dispatch
 import Foundation
 import Testing
 
-@testable import Interlock
+import Interlock
+@testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 
 @Suite(.timeLimit(.minutes(10))) struct BlockingOnWorkersTests {
     /// A call that blocks, and what ends it.

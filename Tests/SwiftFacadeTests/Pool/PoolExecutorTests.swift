@@ -5,7 +5,10 @@
 import Foundation
 import Testing
 
-@testable import Interlock
+import Interlock
+@testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 
 /// An actor on an executor of the toolkit. Its count is wrong if two of its jobs run at a time.
 private actor Record {

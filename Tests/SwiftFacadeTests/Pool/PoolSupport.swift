@@ -6,7 +6,10 @@
 import Foundation
 import Testing
 
-@testable import Interlock
+import Interlock
+@testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 
 /// A pool all of whose threads are in a job until ``release()``, or until this has gone: what is submitted meanwhile waits.
 final class HeldPool: Sendable {

@@ -5,7 +5,10 @@
 import CInterlock
 import Testing
 
-@testable import Interlock
+import Interlock
+@testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 
 @Suite(.timeLimit(.minutes(10))) struct ClosingErrorTests {
     struct Broken: Error, Equatable { var number = 1 }

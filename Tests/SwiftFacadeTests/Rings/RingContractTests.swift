@@ -6,7 +6,10 @@ import CInterlock
 import Synchronization
 import Testing
 
-@testable import Interlock
+import Interlock
+@testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 
 @Suite(.timeLimit(.minutes(10))) struct RingContractTests {
     /// tasks:    0 joins   1 joins   2 joins   …

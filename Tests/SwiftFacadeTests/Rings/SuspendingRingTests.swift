@@ -8,7 +8,10 @@ import Foundation
 import Synchronization
 import Testing
 
-@testable import Interlock
+import Interlock
+@testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 
 @Suite(.timeLimit(.minutes(10))) struct SuspendingRingTests {
     @Test(arguments: [1, 3, 64], [false, true])

@@ -30,7 +30,8 @@ enum Compiler {
             "interlock-\(UUID().uuidString)"
         )
         defer { try? FileManager.default.removeItem(at: program) }
-        var flags = try ["CInterlock", "Interlock"].flatMap(objects)
+        var flags = try ["CInterlock", "InterlockSync", "InterlockPool", "InterlockOperations", "Interlock"]
+            .flatMap(objects)
         #if os(Linux)
         // The objects name Swift's libraries themselves. On a busy machine the linker was sometimes not told them.
         flags += [

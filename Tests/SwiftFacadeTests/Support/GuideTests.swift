@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The guide in Sources/SwiftFacade/Interlock.docc: its code compiles, and its landing page has every public type. Links
+// The guide in Sources/SwiftFacade/Interlock/Interlock.docc: its code compiles, and its landing page has every public type. Links
 // and pictures are checked by docc (scripts/docs).
 //
 // A block of an article is the body of a function over the declarations below. A block with an import is a file of its
@@ -44,7 +44,9 @@ import Testing
     }
 
     private static let strict = ["-warnings-as-errors"]
-    private static let catalogue = Compiler.root.appendingPathComponent("Sources/SwiftFacade/Interlock.docc")
+    private static let catalogue = Compiler.root.appendingPathComponent(
+        "Sources/SwiftFacade/Interlock/Interlock.docc"
+    )
 
     private static func files(_ kind: String) -> [URL] {
         (FileManager.default.enumerator(at: catalogue, includingPropertiesForKeys: nil)?.allObjects ?? [])

@@ -181,6 +181,7 @@ enum PublicInterface {
             [
                 "swift", "symbolgraph-extract", "-module-name", module, "-target", target,
                 "-minimum-access-level", "public", "-output-dir", output.path,
+                "-experimental-allowed-reexported-modules=InterlockSync,InterlockPool,InterlockOperations",
                 "-module-cache-path", Compiler.products.appendingPathComponent("ModuleCache").path,
             ] + folders.flatMap { ["-I", $0.path] }
         )

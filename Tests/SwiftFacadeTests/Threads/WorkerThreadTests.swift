@@ -6,7 +6,10 @@
 import Foundation
 import Testing
 
-@testable import Interlock
+import Interlock
+@testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 
 /// A thread whose handler begins with the test's leave: `begun` is given, `goOn` taken, for each message.
 private final class Stepping: Sendable {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * How often a task may still go before the first of those that wait in a queue of the Swift facade
- * (Sources/SwiftFacade/Rings/Internal/MPMCWaiters.swift): the bound on overtaking. Not installed, like thread_access.h.
+ * (Sources/SwiftFacade/Sync/Rings/Internal/MPMCWaiters.swift): the bound on overtaking. Not installed, like thread_access.h.
  *
  *   left      moved by                                        to
  *   any       a task that becomes the first in the queue;     ILK__PASSES + 1

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The calling thread's lists of the objects whose closures it is running and of the dispatch queues it has
- * entered, for the Swift facade (Sources/SwiftFacade/Internal/ThreadAccess.swift, Dispatch/Sync): Swift has no
+ * entered, for the Swift facade (Sources/SwiftFacade/Sync/Internal/ThreadAccess.swift, Dispatch/Sync): Swift has no
  * thread-locals. Inline and initial-exec, because every such call asks: one load, where pthread_getspecific is
  * a call of some nanoseconds. The core does not use it, the umbrella header leaves it out, the shared library
  * does not export it.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The mark that a reader leaves on an entry of a cache, for the Swift facade
- * (Sources/SwiftFacade/Caching/SieveStore.swift). Readers set it while they hold the cache's lock for reading;
+ * (Sources/SwiftFacade/Pool/Caching/SieveStore.swift). Readers set it while they hold the cache's lock for reading;
  * the hand that evicts clears it, and frees the entry, with the lock held for writing. The lock orders the two,
  * so the mark needs no order of its own. Not installed, like thread_access.h.
  *

@@ -12,6 +12,8 @@
 // A category of several places holds up a ticket only where every owner of a place is held up.
 
 import Foundation
+import InterlockPool
+import InterlockSync
 
 /// An operation of this module in the search, whatever its output.
 protocol ExcludingOperation: Operation {

@@ -15,6 +15,8 @@
 // after it. Lock order: graph, record, registry.
 
 import Foundation
+import InterlockPool
+import InterlockSync
 
 enum ExclusionRegistry {
     /// A category in use.
@@ -43,7 +45,7 @@ enum ExclusionRegistry {
             guard let entry = state.entries[category] else { return [] }
             if holding { return entry.owners.filter { $0.missing == 0 } }
             return entry.owners.filter { $0.missing > 0 }
-                + entry.waiting.all.map { ($0 as! ExclusionPlace).ticket }
+                + entry.waiting.all.map { ($0 as! WorkWaiter<ExclusionPlace>).work.ticket }
         }
     }
 
@@ -55,12 +57,13 @@ enum ExclusionRegistry {
 
 /// The wait of a ticket in one category.
 // Touched under the registry's lock only.
-final class ExclusionPlace: Waiter, @unchecked Sendable {
+final class ExclusionPlace: @unchecked Sendable {
     let category: ExclusionCategory
     /// The ticket owns its places, and is owned by its operation until it has given them back.
     unowned let ticket: ExclusionTicket
     /// Whether the ticket has the place, and does not wait for it.
     var isTaken = false
+    private(set) lazy var waiter = WorkWaiter(self)
 
     init(_ category: ExclusionCategory, of ticket: ExclusionTicket) {
         self.category = category
@@ -182,7 +185,7 @@ final class ExclusionTicket: @unchecked Sendable {
             entry.owners.append(self)
         } else {
             missing += 1
-            entry.waiting.append(place)
+            entry.waiting.append(place.waiter)
         }
         state.entries[place.category.name] = entry
     }
@@ -196,7 +199,7 @@ final class ExclusionTicket: @unchecked Sendable {
             served = entry.waiting.takeFirstPlace()?.ticket
             if let served { entry.owners.append(served) } else { entry.free += 1 }
         } else {
-            entry.waiting.remove(place, .cancelled)
+            entry.waiting.remove(place.waiter, .cancelled)
         }
         if !entry.owners.isEmpty { state.entries[place.category.name] = entry }
         guard let served else { return nil }
@@ -211,7 +214,7 @@ extension WaiterList {
         var first: ExclusionPlace?
         _ = takeFirst { waiter in
             guard first == nil else { return false }
-            first = (waiter as! ExclusionPlace)
+            first = (waiter as! WorkWaiter<ExclusionPlace>).work
             return true
         }
         first?.isTaken = true

@@ -4,6 +4,8 @@
 // like a Boolean expression. Its answer is to return or to throw; the error is the reason of the refusal.
 
 import Foundation
+import InterlockPool
+import InterlockSync
 
 /// A question that is asked before the work of an operation begins, and may refuse it.
 ///

@@ -7,6 +7,8 @@
 // searched for before the wait.
 
 import Foundation
+import InterlockPool
+import InterlockSync
 
 /// What a condition is asked.
 struct ConditionQuestion: Sendable {

@@ -3,6 +3,8 @@
 // Asking operations and Foundation's queues what they wait for; and what operations learn about their queue.
 
 import Foundation
+import InterlockPool
+import InterlockSync
 
 extension AsyncOperation {
     /// What this operation waits for, and what that waits for, up to what runs or was never started.
@@ -14,14 +16,14 @@ extension AsyncOperation {
     /// other classes for `isFinished`, `isExecuting`, `isReady` and `dependencies`.
     ///
     /// - Complexity: O(*v* + *e*) in the unfinished operations above and their edges.
-    public final func explainWaiting() -> WaitExplanation { OperationWaits.explain([self]) }
+    public final func explainWaiting() -> WaitExplanation { WaitWalk.explain([self]) }
 }
 
 extension OperationQueue {
     /// What the operations in this queue wait for, and what that waits for, in this queue and in others.
     ///
     /// As ``AsyncOperation/explainWaiting()``, for all that are in the queue now.
-    public func explainWaiting() -> WaitExplanation { OperationWaits.explain(operations, in: self) }
+    public func explainWaiting() -> WaitExplanation { WaitWalk.explain(operations, in: self) }
 }
 
 extension OperationQueue: ExplainingQueue {
@@ -53,7 +55,7 @@ extension AsyncOperation {
         case (.waiting, nil): return
         case (.waiting, let first as OperationQueue):
             seen = "it is in queue \(misuseName(first.name, of: first)) already"
-        case (.waiting, let node as OperationNode): seen = "it is in the queue \(node.core.name) already"
+        case (.waiting, let node as WorkNode): seen = "it is in the queue \(node.core.name) already"
         case (.waiting, _): seen = "it is in a queue already"
         case (.finished, _): seen = "it has finished"
         default: seen = "it is executing"

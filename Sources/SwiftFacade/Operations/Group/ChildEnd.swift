@@ -3,6 +3,8 @@
 // How the end of any operation is learned, and how one that will never be run is ended.
 
 import Foundation
+import InterlockPool
+import InterlockSync
 
 /// What groups and scopes need of an `AsyncOperation`, whatever its output.
 protocol EndingOperation: ObservedOperation {

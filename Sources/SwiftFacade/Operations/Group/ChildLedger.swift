@@ -10,6 +10,8 @@
 // is none, or `remove`.
 
 import Foundation
+import InterlockPool
+import InterlockSync
 
 /// An operation whose children are not its dependencies, but which does not end before them.
 protocol ChildHolder: AnyObject {

@@ -3,6 +3,8 @@
 // The parts of a group's progress. Nothing but numbers until somebody asks for the progress.
 
 import Foundation
+import InterlockPool
+import InterlockSync
 
 struct ChildWeights {
     /// Of one child: the sum of two thousand million fits.

@@ -15,6 +15,8 @@
 // by hand: what waits for them must not wait for ever.
 
 import Foundation
+import InterlockPool
+import InterlockSync
 
 /// An operation that runs other operations, its children, and ends after the last of them.
 ///

@@ -9,6 +9,8 @@
 // serial queue. It is searched for before the child is taken.
 
 import Foundation
+import InterlockPool
+import InterlockSync
 
 /// A queue that children are added to.
 protocol GroupQueue: AnyObject, Sendable {
@@ -40,7 +42,7 @@ extension OperationQueue: GroupQueue {
 }
 
 extension QueueCore {
-    func hold(_ isHeld: Bool) { set { $0.isSuspended = isHeld } }
+    func hold(_ isHeld: Bool) { isSuspended = isHeld }
 }
 
 /// The operations that a search has met. The caller frees it after the lock.

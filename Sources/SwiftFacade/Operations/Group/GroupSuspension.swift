@@ -14,6 +14,8 @@
 // down is a loop. Lock order: that one, a tree's, then queues, records, the gate's. What was held runs outside all.
 
 import Foundation
+import InterlockPool
+import InterlockSync
 
 final class GroupSuspension: Sendable {
     typealias Held = PendingWork<@Sendable () -> Void>

@@ -3,6 +3,8 @@
 // Observers of an operation, and where its transitions are posted to them.
 
 import Foundation
+import InterlockPool
+import InterlockSync
 
 /// What queues, groups and scopes tell an `AsyncOperation`, whatever its output.
 protocol ObservedOperation: Operation {

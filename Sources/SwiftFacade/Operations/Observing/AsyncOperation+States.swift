@@ -4,6 +4,8 @@
 // between the two comes twice or out of order, and the later state wins.
 
 import Foundation
+import InterlockPool
+import InterlockSync
 
 extension AsyncOperation {
     /// The states from now on: first the present one, last `.finished`, after which the stream ends.

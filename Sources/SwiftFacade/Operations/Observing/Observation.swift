@@ -12,6 +12,8 @@
 // Nothing blocks, and no lock is held while a listener runs. A listener may change the operation.
 
 import Foundation
+import InterlockPool
+import InterlockSync
 
 final class Observation: Sendable {
     enum Event: Sendable {

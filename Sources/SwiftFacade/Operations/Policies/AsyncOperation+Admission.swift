@@ -11,6 +11,8 @@
 // the operation (`ResumePlace.swift`).
 
 import Foundation
+import InterlockPool
+import InterlockSync
 
 extension AsyncOperation {
     /// Launched with policies or in a suspended group, on the thread that starts it.

@@ -4,6 +4,8 @@
 // a `RepeatPolicy`.
 
 import Foundation
+import InterlockPool
+import InterlockSync
 
 extension AsyncOperation {
     /// Wraps a completion-handler function that is called again where it fails.

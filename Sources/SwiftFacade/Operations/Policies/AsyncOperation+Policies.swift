@@ -4,6 +4,8 @@
 // .timeOut(after: .seconds(10)).enqueued(on: queue)`.
 
 import Foundation
+import InterlockPool
+import InterlockSync
 
 extension AsyncOperation {
     /// Lets `duration` pass between the start of the operation and its work.

@@ -15,6 +15,8 @@
 // two attempts never run at once.
 
 import Foundation
+import InterlockPool
+import InterlockSync
 
 final class AttemptRun<Output: Sendable>: Sendable {
     enum Decision {

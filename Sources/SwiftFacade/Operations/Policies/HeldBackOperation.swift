@@ -5,6 +5,8 @@
 // pacer, and starts it or has it started: an operation is started once.
 
 import Foundation
+import InterlockPool
+import InterlockSync
 
 /// An `AsyncOperation` that is held back, whatever its output.
 protocol HeldBackOperation: Operation {

@@ -3,6 +3,8 @@
 // Of operations that come in quick succession the last one runs, when no further one has come for a while.
 
 import Foundation
+import InterlockPool
+import InterlockSync
 
 /// Runs the last of operations that come in quick succession: an operation runs when none has come after it for the
 /// interval.

@@ -4,6 +4,8 @@
 // limit of its work. Most operations have none of it and no such object: the launch asks for it once.
 
 import Foundation
+import InterlockPool
+import InterlockSync
 
 /// Set before the start, under the record's lock.
 ///

@@ -3,6 +3,8 @@
 // Of operations that come in quick succession at most one an interval runs: the first, the last, or both.
 
 import Foundation
+import InterlockPool
+import InterlockSync
 
 /// Runs at most one operation an interval of those that come in quick succession.
 ///

@@ -7,6 +7,8 @@
 
 import Dispatch
 import Foundation
+import InterlockPool
+import InterlockSync
 
 /// A queue of this module that can run a part of an operation it has started.
 protocol ResumingQueue: ExplainingQueue {

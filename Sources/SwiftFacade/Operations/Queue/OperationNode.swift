@@ -1,148 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an operation is to an `InterlockQueue`: a node that waits for one thing, the operation's readiness, and ends with
-// the operation. An `AsyncOperation` tells its node of both (`ExplainingQueue`). Of an operation of another class
+// What an operation is to an `InterlockQueue`: the work of a node that waits for one thing, the operation's readiness, and
+// ends with the operation. An `AsyncOperation` tells its node of both (`ExplainingQueue`). Of an operation of another class
 // Foundation tells only those that depend on it, and only by a queue of its own: so an `AsyncOperation` without a queue,
 // the arrival, depends on what is awaited, and its readiness is the news.
 
+import Dispatch
 import Foundation
+import InterlockPool
+import InterlockSync
 
-// As JobNode; `held` changes once, at the end, under the stripe's lock.
-final class OperationNode: JobNode, @unchecked Sendable {
-    private var held: Operation?
-    /// The operation is of this module.
-    private let isOwn: Bool
-
-    init(_ core: QueueCore, _ operation: Operation, isOwn: Bool, isBlocking: Bool) {
-        held = operation
-        self.isOwn = isOwn
-        super.init(core, JobOptions(isBlocking: isBlocking), pending: 2) {
-            unsafeDowncast($0, to: OperationNode.self).start()
-        }
-    }
-
-    /// What runs its parts that the queue does not begin.
-    var taskPool: WorkerPool { fields.pointee.isBlocking || core.isBlocking ? .blocking : core.pool }
-
+extension WorkNode {
     /// Nil after the end.
-    var operation: Operation? { withStripe { _, _ in held } }
+    var operation: Operation? { work?.waiting as? Operation }
 
-    override var bareName: String {
-        operation.map { bareMisuseName($0.name, of: $0) } ?? super.bareName
-    }
-
-    private func start() -> Successor? {
-        guard let operation else { return nil }
-        operation.start()
-        if !isOwn { awaitEnd(of: operation) }
-        return nil
-    }
-
-    override var endsCancelled: Bool { false }
-
-    override func dropWork() {
-        let operation = withStripe { _, _ in held.take() }
-        if !isOwn, let operation { ForeignOwners.remove(operation) }
-    }
-
-    override func refuse(_ error: WorkerPoolError) {
-        guard let operation else { return }
-        if let own = operation as? any QueuedOperation {
-            own.refuse(error)
-        } else {
-            operation.cancel()
-        }
-        // A cancelled operation only finishes.
-        _ = start()
-    }
-
-    override func cancel() {
-        guard let operation else { return }
-        operation.cancel()
-        if !isOwn { dependenciesEnded() }
-    }
-
-    // MARK: Priority
-
-    /// Takes the operation's priority over; true: the node is listed by another one.
-    @discardableResult
-    private func readPriority() -> Bool {
-        guard let operation else { return false }
+    /// Takes the priority of `operation` over; true: the node is listed by another one.
+    func readPriority(of operation: Operation) -> Bool {
         var isListed = false
         var priority: JobPriority
         // Another thread may have set it, and read it here, between this thread's question and its answer.
         repeat {
             priority = JobPriority(operation.queuePriority)
-            let mustMove = withStripe { fields, _ in
-                let phase = fields.pointee.phase
-                // The pool reads it from then on.
-                guard phase == .waiting || phase == .ready, fields.pointee.priority != priority else {
-                    return false
-                }
-                fields.pointee.priority = priority
-                return phase == .ready
-            }
-            if mustMove { isListed = true }
+            if take(priority) { isListed = true }
         } while priority != JobPriority(operation.queuePriority)
         return isListed
     }
 
-    override func willBeListed() { readPriority() }
-
     /// The priority has been set.
     func priorityChanged() {
-        if readPriority() { core.admit(self) }
-    }
-
-    // MARK: Operations of other classes
-
-    /// Has the node become ready with the operation.
-    ///
-    /// - Parameter pause: before the next question to an operation that waits for nothing visible, in microseconds.
-    func awaitReadiness(of operation: Operation, pause: Int = 100) {
-        if operation.isReady { return operationIsReady() }
-        let above = operation.dependencies.filter { !$0.isFinished }
-        if above.isEmpty {
-            // Foundation tells those that depend on an operation of its end one after the other: this one may be the
-            // next. Or its own `isReady` says no, and nothing tells when that changes.
-            let next = min(2 * pause, 10_000)
-            DispatchQueue.global().asyncAfter(deadline: .now() + .microseconds(pause)) { [self] in
-                if let operation = self.operation { awaitReadiness(of: operation, pause: next) }
-            }
-            return
-        }
-        arrive(after: above) { node in
-            if let operation = node.operation { node.awaitReadiness(of: operation) }
-        }
-    }
-
-    private func awaitEnd(of operation: Operation) {
-        if operation.isFinished { return end(error: nil) }
-        arrive(after: [operation]) { $0.end(error: nil) }
-    }
-
-    private func arrive(after above: [Operation], _ then: @escaping @Sendable (OperationNode) -> Void) {
-        let arrival = AsyncOperation<Void> {}
-        for operation in above { arrival.addDependency(operation) }
-        // A gate holds its dependent weakly.
-        setArrival(arrival)
-        arrival.becomeArrival(Arrival(self, then))
-    }
-
-    /// Tells the node once that its arrival is ready.
-    private final class Arrival: ExplainingQueue {
-        private let then: PendingWork<@Sendable () -> Void>
-
-        init(_ node: OperationNode, _ then: @escaping @Sendable (OperationNode) -> Void) {
-            self.then = PendingWork { then(node) }
-        }
-
-        func reasonNotStarted(_ operation: AnyObject) -> WaitReason? { nil }
-        func operationIsReady() { then.claim()?() }
+        if let operation, readPriority(of: operation) { core.admit(self) }
     }
 }
 
-extension OperationNode: ExplainingQueue {
+extension WorkNode: ExplainingQueue {
     func reasonNotStarted(_ operation: AnyObject) -> WaitReason? {
         var running: [String]?
         return core.reason(self, &running)
@@ -154,7 +44,80 @@ extension OperationNode: ExplainingQueue {
     func operationHasFinished() { end(error: nil) }
 }
 
-extension OperationNode: ResumingQueue {
+// MARK: Operations of other classes
+
+/// Such an operation in a queue.
+// `operation` does not change; Foundation's are safe to use from any thread.
+final class ForeignWork: QueuedWork, @unchecked Sendable {
+    private let operation: Operation
+
+    init(_ operation: Operation) { self.operation = operation }
+
+    var waiting: any WaitingWork { operation }
+
+    func start(_ node: WorkNode) {
+        operation.start()
+        if operation.isFinished { return node.end(error: nil) }
+        arrive(node, after: [operation]) { $0.end(error: nil) }
+    }
+
+    func refuse(_: any Error) { operation.cancel() }
+
+    func cancel(_ node: WorkNode) {
+        operation.cancel()
+        node.dependenciesEnded()
+    }
+
+    func willBeListed(_ node: WorkNode) { _ = node.readPriority(of: operation) }
+
+    func wasDropped() { ForeignOwners.remove(operation) }
+
+    /// Has the node become ready with the operation.
+    ///
+    /// - Parameter pause: before the next question to an operation that waits for nothing visible, in microseconds.
+    func awaitReadiness(_ node: WorkNode, pause: Int = 100) {
+        if operation.isReady { return node.operationIsReady() }
+        let above = operation.dependencies.filter { !$0.isFinished }
+        if above.isEmpty {
+            // Foundation tells those that depend on an operation of its end one after the other: this one may be the
+            // next. Or its own `isReady` says no, and nothing tells when that changes.
+            let next = min(2 * pause, 10_000)
+            DispatchQueue.global().asyncAfter(deadline: .now() + .microseconds(pause)) { [self] in
+                if node.work != nil { awaitReadiness(node, pause: next) }
+            }
+            return
+        }
+        arrive(node, after: above) { [self] node in
+            if node.work != nil { awaitReadiness(node) }
+        }
+    }
+
+    private func arrive(
+        _ node: WorkNode,
+        after above: [Operation],
+        _ then: @escaping @Sendable (WorkNode) -> Void
+    ) {
+        let arrival = AsyncOperation<Void> {}
+        for operation in above { arrival.addDependency(operation) }
+        // A gate holds its dependent weakly.
+        node.setArrival(arrival)
+        arrival.becomeArrival(Arrival(node, then))
+    }
+
+    /// Tells the node once that its arrival is ready.
+    private final class Arrival: ExplainingQueue {
+        private let then: PendingWork<@Sendable () -> Void>
+
+        init(_ node: WorkNode, _ then: @escaping @Sendable (WorkNode) -> Void) {
+            self.then = PendingWork { then(node) }
+        }
+
+        func reasonNotStarted(_ operation: AnyObject) -> WaitReason? { nil }
+        func operationIsReady() { then.claim()?() }
+    }
+}
+
+extension WorkNode: ResumingQueue {
     func resume(_ operation: Operation, _ body: @escaping @Sendable () -> Void) {
         let pool = taskPool
         // A closed pool takes nothing more; the operation was accepted before.
@@ -176,22 +139,20 @@ extension JobPriority {
 }
 
 /// What a queue needs of an `AsyncOperation`, whatever its output.
-protocol QueuedOperation: ObservedOperation {
+protocol QueuedOperation: ObservedOperation, QueuedWork {
     /// Makes `node` the operation's place in a queue; the sentence says why not.
-    func enter(_ node: OperationNode) -> String?
+    func enter(_ node: WorkNode) -> String?
     /// Its place in a queue of this module; nil after its end.
-    var node: OperationNode? { get }
-    /// Ends an operation that has not begun.
-    func refuse(_ error: any Error)
+    var node: WorkNode? { get }
     func becomeArrival(_ queue: any ExplainingQueue)
     func tellQueueIfReady()
 }
 
 extension AsyncOperation: QueuedOperation {
-    final func enter(_ node: OperationNode) -> String? {
+    final func enter(_ node: WorkNode) -> String? {
         record.withLock { record in
             switch record.held.queue {
-            case let node as OperationNode:
+            case let node as WorkNode:
                 return "it is in the queue \(node.core.name) already; an operation is added once"
             case let queue as OperationQueue:
                 return
@@ -205,9 +166,14 @@ extension AsyncOperation: QueuedOperation {
         }
     }
 
-    final var node: OperationNode? { record.withLock { $0.held.queue as? OperationNode } }
+    final var node: WorkNode? { record.withLock { $0.held.queue as? WorkNode } }
 
-    final func refuse(_ error: any Error) { finish(error: error) }
+    package final var waiting: any WaitingWork { self }
+    package final func start(_: WorkNode) { start() }
+    package final func refuse(_ error: any Error) { finish(error: error) }
+    package final func cancel(_: WorkNode) { cancel() }
+    package final func willBeListed(_ node: WorkNode) { _ = node.readPriority(of: self) }
+    package final func wasDropped() {}
 
     final func becomeArrival(_ queue: any ExplainingQueue) {
         record.withLock { $0.held.queue = queue }

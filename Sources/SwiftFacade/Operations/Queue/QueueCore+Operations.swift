@@ -4,6 +4,8 @@
 // own for what runs in place of an operation that keeps its own until then (Group/GroupQueue.swift).
 
 import Foundation
+import InterlockPool
+import InterlockSync
 
 extension QueueCore {
     func add(_ operation: Operation, isBlocking: Bool) {
@@ -16,7 +18,7 @@ extension QueueCore {
 
     func add(_ operation: any QueuedOperation, _ isBlocking: Bool) {
         operation.announceEnqueued()
-        let node = OperationNode(self, operation, isOwn: true, isBlocking: isBlocking)
+        let node = WorkNode(self, operation, isBlocking: isBlocking)
         // Before the operation knows its node, and may tell it to run.
         node.enter(done: 0)
         let isRefused = node.isFinished
@@ -40,10 +42,11 @@ extension QueueCore {
                 "it is in the queue \(owner) already; an operation is added once"
             )
         }
-        let node = OperationNode(self, operation, isOwn: false, isBlocking: isBlocking)
+        let work = ForeignWork(operation)
+        let node = WorkNode(self, work, isBlocking: isBlocking)
         node.enter(done: 0)
         if node.isFinished { return end(refused: operation) }
-        node.awaitReadiness(of: operation)
+        work.awaitReadiness(node)
     }
 
     /// The queue was shut down. Not started here: a closed queue's caller runs nobody's handlers in place of a thread.
@@ -53,8 +56,7 @@ extension QueueCore {
         } else {
             operation.cancel()
         }
-        let ending = BlockNode<Void>(QueueCore.endings, JobOptions(), pending: 1) { operation.start() }
-        ending.enter(done: 0)
+        QueueCore.endings.run { operation.start() }
     }
 }
 
@@ -77,7 +79,7 @@ extension QueueCore: GroupQueue {
     var queuedBehindOnlyPlace: [Operation]? { limit == 1 ? operations : nil }
 
     /// The operations that have not finished.
-    var operations: [Operation] { stripes.nodes.compactMap { ($0 as? OperationNode)?.operation } }
+    var operations: [Operation] { nodes.compactMap { ($0 as? WorkNode)?.operation } }
 
     /// The queue that `operation` is in, or has a place in.
     static func lender(to operation: Operation) -> QueueCore? {

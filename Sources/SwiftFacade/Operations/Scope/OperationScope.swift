@@ -5,6 +5,8 @@
 // does not end before it.
 
 import Foundation
+import InterlockPool
+import InterlockSync
 
 /// The operations of one call of `withOperations(on:onFailure:isolation:_:)`. To be used from any thread, until the call ends.
 public final class OperationScope: Sendable, ChildHolder {

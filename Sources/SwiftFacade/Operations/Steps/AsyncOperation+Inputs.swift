@@ -4,6 +4,8 @@
 // `and` and `all`. Each depends on what it takes, and frees that when it has run.
 
 import Foundation
+import InterlockPool
+import InterlockSync
 
 extension AsyncOperation {
     /// Runs a closure on what the operations above have given.

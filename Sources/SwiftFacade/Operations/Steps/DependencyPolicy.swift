@@ -3,6 +3,8 @@
 // What becomes of an operation whose dependency fails, where it takes no output of it.
 
 import Foundation
+import InterlockPool
+import InterlockSync
 
 /// What becomes of an operation where one that it depends on failed or was cancelled.
 public enum DependencyPolicy: Sendable, Hashable {

@@ -51,6 +51,20 @@ public func read(_: Int32, _: UnsafeMutableRawPointer!, _: Int) -> Int { fatalEr
 @discardableResult
 public func write(_: Int32, _: UnsafeRawPointer!, _: Int) -> Int { fatalError() }
 
+// MARK: Files
+
+public struct FILE {}
+public typealias off_t = Int64
+
+public var SEEK_CUR: Int32 { 1 }
+
+public func tmpfile() -> UnsafeMutablePointer<FILE>! { fatalError() }
+public func fileno(_: UnsafeMutablePointer<FILE>!) -> Int32 { fatalError() }
+@discardableResult
+public func fclose(_: UnsafeMutablePointer<FILE>!) -> Int32 { fatalError() }
+public func lseek(_: Int32, _: off_t, _: Int32) -> off_t { fatalError() }
+public func pread(_: Int32, _: UnsafeMutableRawPointer!, _: Int, _: off_t) -> Int { fatalError() }
+
 // MARK: The process
 
 public var _SC_PAGESIZE: Int32 { 29 }
@@ -102,6 +116,8 @@ public struct sched_param {
     public var sched_priority: Int32
     public init() { fatalError() }
 }
+@discardableResult
+public func pthread_setname_np(_: UnsafePointer<CChar>) -> Int32 { fatalError() }
 public func pthread_self() -> pthread_t { fatalError() }
 @discardableResult
 public func pthread_getschedparam(

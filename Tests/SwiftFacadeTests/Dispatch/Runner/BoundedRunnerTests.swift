@@ -6,7 +6,10 @@ import Dispatch
 import Foundation
 import Testing
 
-@testable import Interlock
+import Interlock
+@testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 
 @Suite(.timeLimit(.minutes(10))) struct BoundedRunnerTests {
     // MARK: The limit and the order

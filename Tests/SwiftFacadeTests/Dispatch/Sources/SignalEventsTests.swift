@@ -6,7 +6,10 @@ import Dispatch
 import Foundation
 import Testing
 
-@testable import Interlock
+import Interlock
+@testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 
 @Suite(.serialized, .timeLimit(.minutes(10))) struct SignalEventsTests {
     /// Whether the default action is installed.

@@ -5,7 +5,10 @@
 import Dispatch
 import Testing
 
-@testable import Interlock
+import Interlock
+@testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 
 /// A clock that stands still until it is moved, and the timers on it.
 final class ManualTimers: TimerPort {

@@ -5,7 +5,10 @@
 import Foundation
 import Testing
 
-@testable import Interlock
+import Interlock
+@testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 
 /// An operation of a test: tells when its work begins, and ends when it is told to.
 final class Held: Sendable {

@@ -6,7 +6,10 @@
 import Foundation
 import Testing
 
-@testable import Interlock
+import Interlock
+@testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 
 indirect enum GraphCondition: Hashable, Sendable, CustomStringConvertible {
     enum Answer: Hashable { case holds, throwsRefusal, saysNo }

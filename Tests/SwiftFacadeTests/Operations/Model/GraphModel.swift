@@ -3,7 +3,10 @@
 // What must come of a plan, worked out node by node in the order of the plan, without threads or queues. Where a
 // cancellation races, both its outcomes are right, and the model goes on with the one that was seen.
 
-@testable import Interlock
+import Interlock
+@testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 
 enum GraphOutcome: Hashable, Sendable {
     case value(Int)

@@ -4,7 +4,10 @@
 
 import Foundation
 
-@testable import Interlock
+import Interlock
+@testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 
 struct GraphFailure: Error, Hashable { let node: Int }
 

@@ -6,7 +6,10 @@
 import Foundation
 import Testing
 
-@testable import Interlock
+import Interlock
+@testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 
 /// The orders that a queue promises, as a sequential program: positions in the order of the starts.
 private enum PriorityOrder {

@@ -5,7 +5,10 @@
 
 import Foundation
 
-@testable import Interlock
+import Interlock
+@testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 
 protocol QueueUnderTest: Sendable {
     func add(_ operation: Operation)

@@ -5,7 +5,10 @@
 import Foundation
 import Testing
 
-@testable import Interlock
+import Interlock
+@testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 
 /// Notes each event of an observer by name.
 func recorder(_ trace: Trace<String>) -> OperationObserver {

@@ -13,7 +13,10 @@
 import Foundation
 import Testing
 
-@testable import Interlock
+import Interlock
+@testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 
 /// Keeps what an operation goes on with until it is told.
 private final class KeptPlace: ResumingQueue {

@@ -6,7 +6,10 @@ import Foundation
 import Synchronization
 import Testing
 
-@testable import Interlock
+import Interlock
+@testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 
 @Suite(.timeLimit(.minutes(10))) struct InterlockQueueTests {
     let queue = InterlockQueue(name: "queue")

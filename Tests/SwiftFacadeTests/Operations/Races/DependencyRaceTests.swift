@@ -6,7 +6,10 @@
 import Foundation
 import Testing
 
-@testable import Interlock
+import Interlock
+@testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 
 @Suite(.timeLimit(.minutes(10)), .serialized) struct DependencyRaceTests {
     /// Two executing operations and one that waits for both.

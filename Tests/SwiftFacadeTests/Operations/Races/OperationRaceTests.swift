@@ -6,7 +6,10 @@
 import Foundation
 import Testing
 
-@testable import Interlock
+import Interlock
+@testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 
 @Suite(.timeLimit(.minutes(10)), .serialized) struct OperationRaceTests {
     enum Kind: CaseIterable { case block, task, handler, subclass }

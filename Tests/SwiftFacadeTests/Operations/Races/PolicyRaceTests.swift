@@ -9,7 +9,10 @@
 import Foundation
 import Testing
 
-@testable import Interlock
+import Interlock
+@testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 
 /// A clock on which every sleep ends soon, after some turns of other tasks.
 private struct HastyClock: Clock {

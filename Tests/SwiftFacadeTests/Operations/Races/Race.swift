@@ -11,7 +11,10 @@ import Foundation
 import Synchronization
 import Testing
 
-@testable import Interlock
+import Interlock
+@testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 
 enum Race {
     static let rounds = repetitions(10_000, underThreadSanitizer: 1_000)

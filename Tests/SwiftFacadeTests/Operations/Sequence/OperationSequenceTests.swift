@@ -6,7 +6,10 @@
 import Foundation
 import Testing
 
-@testable import Interlock
+import Interlock
+@testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 
 @Suite(.timeLimit(.minutes(10))) struct OperationSequenceTests {
     /// What a scene must look like with each of `kinds`, and with Foundation's two.

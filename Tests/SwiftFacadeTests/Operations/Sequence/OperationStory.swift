@@ -6,7 +6,10 @@
 import Foundation
 import Testing
 
-@testable import Interlock
+import Interlock
+@testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 
 /// The classes of operations that are compared. The first two are Foundation's.
 enum StoryKind: CaseIterable {

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Work in the background, its result on a chosen queue. The completion of work that throws takes a `Result`, by which
+// the compiler picks the form.
+
+import Dispatch
+import InterlockPool
+import InterlockSync
+
+extension GCD {
+    /// Computes an expression on `queue` and delivers its value on another. Returns at once.
+    ///
+    /// - Parameters:
+    ///   - queue: where the expression is evaluated, by default the global queue for work the user waits for.
+    ///   - delivery: where `completion` runs, by default the main queue, which needs a program that drains it.
+    ///   - completion: called exactly once; it sees everything the work did.
+    @inlinable
+    public static func run<Value: Sendable>(
+        on queue: DispatchQueue = userInitiated,
+        deliverOn delivery: DispatchQueue = main,
+        _ work: @autoclosure @escaping @Sendable () -> Value,
+        completion: @escaping @Sendable (Value) -> Void
+    ) {
+        deliver(on: queue, deliverOn: delivery, work, completion)
+    }
+
+    /// As the form for an expression, with a closure.
+    @inlinable
+    public static func run<Value: Sendable>(
+        on queue: DispatchQueue = userInitiated,
+        deliverOn delivery: DispatchQueue = main,
+        _ work: @escaping @Sendable () -> Value,
+        completion: @escaping @Sendable (Value) -> Void
+    ) {
+        deliver(on: queue, deliverOn: delivery, work, completion)
+    }
+
+    /// As the form for an expression, for one that may throw; delivers its `Result`.
+    @inlinable
+    public static func run<Value: Sendable>(
+        on queue: DispatchQueue = userInitiated,
+        deliverOn delivery: DispatchQueue = main,
+        _ work: @autoclosure @escaping @Sendable () throws -> Value,
+        completion: @escaping @Sendable (Result<Value, any Error>) -> Void
+    ) {
+        deliver(on: queue, deliverOn: delivery, { Result(catching: work) }, completion)
+    }
+
+    /// As the form for an expression, with a closure that may throw; delivers its `Result`.
+    @inlinable
+    public static func run<Value: Sendable>(
+        on queue: DispatchQueue = userInitiated,
+        deliverOn delivery: DispatchQueue = main,
+        _ work: @escaping @Sendable () throws -> Value,
+        completion: @escaping @Sendable (Result<Value, any Error>) -> Void
+    ) {
+        deliver(on: queue, deliverOn: delivery, { Result(catching: work) }, completion)
+    }
+
+    /// Runs a closure on `queue` and suspends until its value is there.
+    ///
+    /// Keeps blocking or long computation off the cooperative threads. If the task is cancelled before the work has
+    /// begun, the work never runs and its captures are freed. Work that has begun is waited for.
+    ///
+    /// - Returns: the closure's value. Everything the work did is visible.
+    /// - Throws: the closure's error; `CancellationError` at once where the work never runs.
+    @inlinable
+    public static func run<Value: Sendable>(
+        on queue: DispatchQueue = userInitiated,
+        _ work: @escaping @Sendable () throws -> Value
+    ) async throws -> Value {
+        try await begun(on: queue, until: nil, work)!
+    }
+
+    /// As ``run(on:_:)``, if the work begins before `deadline`.
+    ///
+    /// - Returns: `nil` if the work had not begun in time: it will not run, and its captures are freed.
+    @inlinable
+    public static func run<Value: Sendable>(
+        on queue: DispatchQueue = userInitiated,
+        until deadline: ContinuousClock.Instant,
+        _ work: @escaping @Sendable () throws -> Value
+    ) async throws -> Value? {
+        try await begun(on: queue, until: deadline, work)
+    }
+
+    /// As ``run(on:until:_:)``, if the work begins within `timeout`.
+    @inlinable
+    public static func run<Value: Sendable>(
+        on queue: DispatchQueue = userInitiated,
+        timeout: Duration,
+        _ work: @escaping @Sendable () throws -> Value
+    ) async throws -> Value? {
+        try await begun(on: queue, until: moment(in: timeout), work)
+    }
+
+    /// The value of the work, or nil if it did not begin in time.
+    @inlinable
+    static func begun<Value: Sendable>(
+        on queue: DispatchQueue,
+        until deadline: ContinuousClock.Instant?,
+        _ work: @escaping @Sendable () throws -> Value
+    ) async throws -> Value? {
+        let awaited = AwaitedResult<Value>()
+        // Work that has not run by its end never will.
+        defer { awaited.place.deallocate() }
+        let run = AwaitedRun { awaited.place.initialize(to: Result(catching: work)) }
+        switch await run.end(on: queue, until: deadline) {
+        case .ran: return try awaited.place.move().get()
+        case .cancelled: throw CancellationError()
+        case .late: return nil
+        }
+    }
+
+    // Inlinable, as its callers: unspecialised, the value is boxed on its way.
+    @inlinable
+    static func deliver<Value: Sendable>(
+        on queue: DispatchQueue,
+        deliverOn delivery: DispatchQueue,
+        _ work: @escaping @Sendable () -> Value,
+        _ completion: @escaping @Sendable (Value) -> Void
+    ) {
+        queue.async {
+            let value = QueueTag.running(on: queue, work)
+            delivery.async { completion(value) }
+        }
+    }
+}

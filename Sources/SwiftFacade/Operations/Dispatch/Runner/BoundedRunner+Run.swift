@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Jobs of a runner with results: closures, functions with a callback, and tasks.
+
+import Dispatch
+import InterlockPool
+import InterlockSync
+
+extension BoundedRunner {
+    // MARK: Closures
+
+    /// Runs a closure as a job, and delivers its `Result` on a queue. Returns at once.
+    ///
+    /// - Parameters:
+    ///   - delivery: where `completion` runs, by default the main queue, which needs a program that drains it.
+    ///   - completion: called exactly once; it sees everything the work did. A job cancelled before it began delivers
+    ///     `CancellationError`.
+    /// - Returns: the handle that cancels it, and frees `work` at once.
+    @discardableResult
+    public func run<Value: Sendable>(
+        deliverOn delivery: DispatchQueue = GCD.main,
+        _ work: @escaping @Sendable () throws -> Value,
+        completion: @escaping @Sendable (Result<Value, any Error>) -> Void
+    ) -> RunnerJob {
+        let job = RunnerJob(
+            core,
+            .work {
+                let result = Result(catching: work)
+                delivery.async { completion(result) }
+            },
+            onCancel: { delivery.async { completion(.failure(CancellationError())) } }
+        )
+        core.submit(job)
+        return job
+    }
+
+    /// Runs a closure as a job and suspends until its value is there.
+    ///
+    /// If the task is cancelled before the work has begun, the work never runs, its captures are freed and its place is
+    /// free at once. Work that has begun is waited for.
+    ///
+    /// - Returns: the closure's value. Everything the work did is visible.
+    /// - Throws: the closure's error; `CancellationError` at once where the work never runs.
+    public func run<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
+        try await awaited(until: nil) { .work($0.fulfilling(work, before: nil)) }!
+    }
+
+    /// As ``run(_:)``, if the work begins before `deadline`.
+    ///
+    /// - Returns: `nil` if the work had not begun in time; it will not run.
+    public func run<Value: Sendable>(
+        until deadline: ContinuousClock.Instant,
+        _ work: @escaping @Sendable () throws -> Value
+    ) async throws -> Value? {
+        try await awaited(until: deadline) { .work($0.fulfilling(work, before: deadline)) }
+    }
+
+    /// As ``run(until:_:)``, if the work begins within `timeout`.
+    public func run<Value: Sendable>(
+        timeout: Duration,
+        _ work: @escaping @Sendable () throws -> Value
+    ) async throws -> Value? {
+        try await run(until: moment(in: timeout), work)
+    }
+
+    // MARK: Functions with a callback
+
+    /// Starts a completion-handler function as a job that keeps its permit until the completion is called or dropped,
+    /// and holds no thread meanwhile. Returns at once.
+    ///
+    /// - Parameters:
+    ///   - label: names the job in ``JobAbandoned``, as `file` and `line` do; leave their defaults.
+    ///   - delivery: as in `run`.
+    ///   - completion: as in `run`.
+    ///   - start: given the completion, which it or its callback calls. An error that it throws is the result.
+    /// - Returns: the handle that cancels it, until it has been started.
+    @discardableResult
+    public func wrap<Value: Sendable>(
+        _ label: String = "",
+        deliverOn delivery: DispatchQueue = GCD.main,
+        file: StaticString = #fileID,
+        line: UInt = #line,
+        _ start: @escaping @Sendable (Completion<Value>) throws -> Void,
+        completion: @escaping @Sendable (Result<Value, any Error>) -> Void
+    ) -> RunnerJob {
+        let deliver: @Sendable (Result<Value, any Error>) -> Void = { result in
+            delivery.async { completion(result) }
+        }
+        let job = RunnerJob(
+            core,
+            .start { WrappedJob.start($0, label, "\(file):\(line)", deliver, start) },
+            onCancel: { deliver(.failure(CancellationError())) }
+        )
+        core.submit(job)
+        return job
+    }
+
+    /// As the form with a callback, suspending until the completion is called or dropped.
+    ///
+    /// - Throws: the error the function ended with; `CancellationError` at once if the task is cancelled before the
+    ///   function was started. One that was started is waited for.
+    public func wrap<Value: Sendable>(
+        _ label: String = "",
+        file: StaticString = #fileID,
+        line: UInt = #line,
+        _ start: @escaping @Sendable (Completion<Value>) throws -> Void
+    ) async throws -> Value {
+        try await wrapped(label, "\(file):\(line)", until: nil, start)!
+    }
+
+    /// As ``wrap(_:file:line:_:)``, if the function is started before `deadline`.
+    ///
+    /// - Returns: `nil` if it was not started in time; it will not be.
+    public func wrap<Value: Sendable>(
+        _ label: String = "",
+        until deadline: ContinuousClock.Instant,
+        file: StaticString = #fileID,
+        line: UInt = #line,
+        _ start: @escaping @Sendable (Completion<Value>) throws -> Void
+    ) async throws -> Value? {
+        try await wrapped(label, "\(file):\(line)", until: deadline, start)
+    }
+
+    /// As ``wrap(_:until:file:line:_:)``, if the function is started within `timeout`.
+    public func wrap<Value: Sendable>(
+        _ label: String = "",
+        timeout: Duration,
+        file: StaticString = #fileID,
+        line: UInt = #line,
+        _ start: @escaping @Sendable (Completion<Value>) throws -> Void
+    ) async throws -> Value? {
+        try await wrapped(label, "\(file):\(line)", until: moment(in: timeout), start)
+    }
+
+    private func wrapped<Value: Sendable>(
+        _ label: String,
+        _ origin: String,
+        until deadline: ContinuousClock.Instant?,
+        _ start: @escaping @Sendable (Completion<Value>) throws -> Void
+    ) async throws -> Value? {
+        try await awaited(until: deadline) { result in
+            .start { job in
+                if hasPassed(deadline) {
+                    result.fulfil(.failure(BeganTooLate()))
+                    return job.core.end(job)
+                }
+                WrappedJob.start(job, label, origin, { result.fulfil($0) }, start)
+            }
+        }
+    }
+
+    // MARK: Tasks
+
+    /// Runs `body` in the task with a permit, which goes back when `body` ends, also by throwing. Suspends until the
+    /// permit's turn has come. `body` runs in the isolation of the caller, not on the queue.
+    ///
+    /// - Throws: `CancellationError` if the task is cancelled before it has a permit, and `body` has not run; otherwise
+    ///   what `body` throws.
+    public func withPermit<Result>(
+        isolation: isolated (any Actor)? = #isolation,
+        _ body: () async throws -> Result
+    ) async throws -> Result {
+        guard let job = try await permit(until: nil) else {
+            preconditionFailure("without a limit there is a permit")
+        }
+        defer { core.end(job) }
+        return try await body()
+    }
+
+    /// As ``withPermit(isolation:_:)``, waiting until `deadline` at most.
+    ///
+    /// - Returns: `nil` if no permit came in time and `body` did not run.
+    public func withPermit<Result>(
+        isolation: isolated (any Actor)? = #isolation,
+        until deadline: ContinuousClock.Instant,
+        _ body: () async throws -> Result
+    ) async throws -> Result? {
+        guard let job = try await permit(until: deadline) else { return nil }
+        defer { core.end(job) }
+        return try await body()
+    }
+
+    /// As ``withPermit(isolation:until:_:)``, for `timeout` at most.
+    public func withPermit<Result>(
+        isolation: isolated (any Actor)? = #isolation,
+        timeout: Duration,
+        _ body: () async throws -> Result
+    ) async throws -> Result? {
+        guard let job = try await permit(until: moment(in: timeout)) else { return nil }
+        defer { core.end(job) }
+        return try await body()
+    }
+
+    /// A job that has its permit.
+    private func permit(until deadline: ContinuousClock.Instant?) async throws -> RunnerJob? {
+        let granted = Promise<Swift.Result<Void, any Error>>()
+        let job = RunnerJob(core, .permit { granted.fulfil(.success(())) })
+        return try await outcome(of: job, granted, until: deadline) == nil ? nil : job
+    }
+
+    // MARK: Waiting for an outcome
+
+    private func awaited<Value: Sendable>(
+        until deadline: ContinuousClock.Instant?,
+        _ body: (Promise<Result<Value, any Error>>) -> RunnerJob.Body
+    ) async throws -> Value? {
+        try Task.checkCancellation()
+        if hasPassed(deadline) { return nil }
+        let result = Promise<Result<Value, any Error>>()
+        do {
+            return try await outcome(of: RunnerJob(core, body(result)), result, until: deadline)
+        } catch is BeganTooLate {
+            return nil
+        }
+    }
+
+    /// Submits the job and waits for its result; nil if it did not begin in time.
+    private func outcome<Value: Sendable>(
+        of job: RunnerJob,
+        _ result: Promise<Result<Value, any Error>>,
+        until deadline: ContinuousClock.Instant?
+    ) async throws -> Value? {
+        try await withTaskCancellationHandler {
+            core.submit(job)
+            if let deadline, await result.wait(until: deadline) == .timedOut, job.cancel() { return nil }
+            return try await result.take().get()
+        } onCancel: {
+            if job.cancel() { result.fulfil(.failure(CancellationError())) }
+        }
+    }
+}
+
+/// Its turn came after its limit, and before the waiter's timer: nothing was begun.
+private struct BeganTooLate: Error {}
+
+extension Promise {
+    /// Work that runs `body`, if it begins before `deadline`, and fulfils the promise with its result, as a part of what
+    /// this task computes for a SingleFlightCache.
+    fileprivate func fulfilling<Output>(
+        _ body: @escaping @Sendable () throws -> Output,
+        before deadline: ContinuousClock.Instant?
+    ) -> @Sendable () -> Void
+    where Value == Result<Output, any Error> {
+        let computation = FlightWaits.current
+        return {
+            if hasPassed(deadline) {
+                self.fulfil(.failure(BeganTooLate()))
+            } else {
+                self.fulfil(FlightWaits.inside(computation) { Result(catching: body) })
+            }
+        }
+    }
+}
+
+/// A job that a ``Completion`` ends.
+private final class WrappedJob<Output: Sendable>: CompletableJob {
+    private let job: RunnerJob
+    private let label: String
+    private let origin: String
+    private let deliver: PendingWork<@Sendable (Result<Output, any Error>) -> Void>
+
+    static func start(
+        _ job: RunnerJob,
+        _ label: String,
+        _ origin: String,
+        _ deliver: @escaping @Sendable (Result<Output, any Error>) -> Void,
+        _ start: (Completion<Output>) throws -> Void
+    ) {
+        let completion = Completion(WrappedJob(job, label, origin, deliver))
+        do { try start(completion) } catch { completion.fail(error) }
+    }
+
+    private init(
+        _ job: RunnerJob,
+        _ label: String,
+        _ origin: String,
+        _ deliver: @escaping @Sendable (Result<Output, any Error>) -> Void
+    ) {
+        (self.job, self.label, self.origin) = (job, label, origin)
+        self.deliver = PendingWork(deliver)
+    }
+
+    func finish(_ outcome: Result<Output, any Error>) -> Bool {
+        guard let deliver = deliver.claim() else { return false }
+        deliver(outcome)
+        job.core.end(job)
+        return true
+    }
+
+    func completionDropped() { _ = finish(.failure(JobAbandoned(job: label, origin: origin))) }
+
+    var isCancelled: Bool { false }
+    func onCancel(_: @escaping @Sendable () -> Void) {}
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Waiting until a runner has no job.
+
+import InterlockPool
+import InterlockSync
+
+extension BoundedRunner {
+    // MARK: Blocking
+
+    /// Blocks until the runner has no job: none runs and none waits, also of those submitted meanwhile. What the jobs
+    /// did is visible.
+    ///
+    /// A suspended runner with jobs is not idle. A job of the runner would wait for itself: that is misuse.
+    @available(
+        *,
+        noasync,
+        message:
+            "it would block a thread of the cooperative pool; use `try await waitUntilIdle()` in a function"
+    )
+    public func waitUntilIdle() {
+        if EnteredQueues.isInJob(of: core) {
+            misuse(
+                "BoundedRunner.waitUntilIdle",
+                misuseName(name, of: self),
+                "called by a job of the runner, which is not idle before the job has ended: it would wait for itself "
+                    + "for ever"
+            )
+        }
+        _ = core.block(until: forever)
+    }
+
+    /// As `waitUntilIdle()`, until `deadline` at most.
+    ///
+    /// - Returns: whether the runner was idle.
+    @available(
+        *,
+        noasync,
+        message:
+            "it would block a thread of the cooperative pool; use `try await waitUntilIdle(until:)` in a function"
+    )
+    public func waitUntilIdle(until deadline: ContinuousClock.Instant) -> Bool {
+        core.block(until: InterlockSync.deadline(at: deadline))
+    }
+
+    /// As with `until:`, for `timeout` at most.
+    @available(
+        *,
+        noasync,
+        message:
+            "it would block a thread of the cooperative pool; use `try await waitUntilIdle(timeout:)` in a function"
+    )
+    public func waitUntilIdle(timeout: Duration) -> Bool {
+        core.block(until: InterlockSync.deadline(in: timeout))
+    }
+
+    // MARK: Suspending
+
+    /// Suspends until the runner has no job. What the jobs did is visible.
+    ///
+    /// - Throws: `CancellationError` at once if the awaiting task is cancelled; the jobs go on.
+    public func waitUntilIdle() async throws(CancellationError) {
+        _ = try await core.suspend(until: nil)
+    }
+
+    /// As the suspending `waitUntilIdle()`, until `deadline` at most.
+    ///
+    /// - Returns: whether the runner was idle.
+    public func waitUntilIdle(until deadline: ContinuousClock.Instant) async throws(CancellationError) -> Bool
+    {
+        try await core.suspend(until: deadline)
+    }
+
+    /// As with `until:`, for `timeout` at most.
+    public func waitUntilIdle(timeout: Duration) async throws(CancellationError) -> Bool {
+        try await core.suspend(until: moment(in: timeout))
+    }
+}

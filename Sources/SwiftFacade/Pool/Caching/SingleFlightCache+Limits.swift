@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Questions that wait until a moment at most. A thread that must return in time cannot compute: a thread of
+// WorkerPool.blocking does.
+
+import InterlockSync
+
+extension SingleFlightCache {
+    // MARK: Suspending
+
+    /// As `value(forKey:orCompute:)`, until `deadline` at most.
+    ///
+    /// A deadline that has passed still takes a value or a failure that is kept, and starts nothing.
+    ///
+    /// - Throws: As without a limit, and ``SingleFlightTimedOut``.
+    @inlinable
+    nonisolated(nonsending) public func value(
+        forKey key: Key,
+        until deadline: ContinuousClock.Instant,
+        orCompute compute: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+        if let value = cachedValue(forKey: key) { return value }
+        return try await missingValue(forKey: key, until: deadline, compute)
+    }
+
+    /// As with `until:`, for `timeout` at most.
+    @inlinable
+    nonisolated(nonsending) public func value(
+        forKey key: Key,
+        timeout: Duration,
+        orCompute compute: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+        if let value = cachedValue(forKey: key) { return value }
+        return try await missingValue(forKey: key, until: moment(in: timeout), compute)
+    }
+
+    // MARK: Blocking
+
+    /// As the suspending form with `until:`, blocking the thread. The computation runs on a thread of
+    /// ``WorkerPool/blocking``.
+    ///
+    /// - Throws: What the computation throws, or a kept failure; ``SingleFlightTimedOut``; ``CircularComputation``.
+    @inlinable
+    @_disfavoredOverload
+    @available(
+        *,
+        noasync,
+        message:
+            "it would block a thread of the cooperative pool; use `try await value(forKey:until:orCompute:)` in a function"
+    )
+    public func value(
+        forKey key: Key,
+        until deadline: ContinuousClock.Instant,
+        orCompute compute: @escaping @Sendable () throws -> Value
+    ) throws -> Value {
+        if let value = cachedValue(forKey: key) { return value }
+        let isLate = deadline <= .now
+        return try missingValue(
+            forKey: key,
+            until: InterlockSync.deadline(at: deadline),
+            isLate: isLate,
+            compute
+        )
+    }
+
+    /// As the blocking form with `until:`, for `timeout` at most.
+    @inlinable
+    @_disfavoredOverload
+    @available(
+        *,
+        noasync,
+        message:
+            "it would block a thread of the cooperative pool; use `try await value(forKey:timeout:orCompute:)` in a function"
+    )
+    public func value(
+        forKey key: Key,
+        timeout: Duration,
+        orCompute compute: @escaping @Sendable () throws -> Value
+    ) throws -> Value {
+        if let value = cachedValue(forKey: key) { return value }
+        let isLate = timeout <= .zero
+        return try missingValue(
+            forKey: key,
+            until: InterlockSync.deadline(in: timeout),
+            isLate: isLate,
+            compute
+        )
+    }
+}

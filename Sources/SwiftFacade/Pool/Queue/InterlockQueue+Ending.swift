@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Waiting until a queue is empty, and its end.
+
+import InterlockSync
+
+extension InterlockQueue {
+    // MARK: Blocking
+
+    /// Blocks until the queue is empty: all has ended, also what was added meanwhile.
+    ///
+    /// Not for work of the queue, which would wait for itself. A suspended queue does not become empty.
+    @available(
+        *,
+        noasync,
+        message: "it would block a thread of the cooperative pool; use `try await wait()` in a function"
+    )
+    public func wait() {
+        _ = core.block(until: forever)
+    }
+
+    /// As `wait()`, until `deadline` at most.
+    ///
+    /// - Returns: whether the queue was empty.
+    @available(
+        *,
+        noasync,
+        message: "it would block a thread of the cooperative pool; use `try await wait(until:)` in a function"
+    )
+    public func wait(until deadline: ContinuousClock.Instant) -> Bool {
+        core.block(until: InterlockSync.deadline(at: deadline))
+    }
+
+    /// As `wait(until:)`, for `timeout` at most.
+    @available(
+        *,
+        noasync,
+        message:
+            "it would block a thread of the cooperative pool; use `try await wait(timeout:)` in a function"
+    )
+    public func wait(timeout: Duration) -> Bool {
+        core.block(until: InterlockSync.deadline(in: timeout))
+    }
+
+    // MARK: Suspending
+
+    /// Suspends until the queue is empty.
+    ///
+    /// - Throws: `CancellationError` at once if the awaiting task is cancelled; the queue goes on.
+    public func wait() async throws(CancellationError) {
+        if await core.suspend(until: nil) == .cancelled { throw CancellationError() }
+    }
+
+    /// As the suspending `wait()`, until `deadline` at most.
+    ///
+    /// - Returns: whether the queue was empty.
+    public func wait(until deadline: ContinuousClock.Instant) async throws(CancellationError) -> Bool {
+        switch await core.suspend(until: deadline) {
+        case .granted: return true
+        case .timedOut: return false
+        case .cancelled: throw CancellationError()
+        }
+    }
+
+    /// As the suspending `wait(until:)`, for `timeout` at most.
+    public func wait(timeout: Duration) async throws(CancellationError) -> Bool {
+        try await wait(until: moment(in: timeout))
+    }
+
+    // MARK: Ending
+
+    /// Suspends until the queue is empty, for `limit` at most, in a cancelled task too; the queue stays open.
+    ///
+    /// - Returns: the names of what had not ended, sorted; of what has none, type and address.
+    public func drain(within limit: Duration) async -> [String] {
+        await suspend(within: limit)
+        return left.map(\.bareName).sorted()
+    }
+
+    /// As the suspending form. Blocks the thread.
+    @available(
+        *,
+        noasync,
+        message: "it would block a thread of the cooperative pool; use `await drain(within:)` in a function"
+    )
+    public func drain(within limit: Duration) -> [String] {
+        _ = core.block(until: InterlockSync.deadline(in: limit))
+        return left.map(\.bareName).sorted()
+    }
+
+    /// Lets nothing more in, suspends until the queue is empty, for `limit` at most, in a cancelled task too, and cancels
+    /// what is left then. A suspended queue stays suspended until then.
+    ///
+    /// What is cancelled and had not begun ends; what runs goes on until it ends.
+    ///
+    /// - Returns: the names of what was cancelled, sorted.
+    public func shutDown(within limit: Duration) async -> [String] {
+        core.close()
+        await suspend(within: limit)
+        return cancelLeft()
+    }
+
+    /// As the suspending form. Blocks the thread.
+    @available(
+        *,
+        noasync,
+        message:
+            "it would block a thread of the cooperative pool; use `await shutDown(within:)` in a function"
+    )
+    public func shutDown(within limit: Duration) -> [String] {
+        core.close()
+        _ = core.block(until: InterlockSync.deadline(in: limit))
+        return cancelLeft()
+    }
+
+    /// In a task of its own: a cancellation of the caller's does not take the queue's time.
+    private func suspend(within limit: Duration) async {
+        let end = moment(in: limit)
+        _ = await Task { [core] in await core.suspend(until: end) }.value
+    }
+
+    private func cancelLeft() -> [String] {
+        let left = left
+        // Before the cancellation: an operation that has ended is not known any more.
+        let names = left.map(\.bareName).sorted()
+        for node in left { node.cancel() }
+        // A cancelled operation ends by its start.
+        core.letEnd()
+        return names
+    }
+
+    private var left: [JobNode] {
+        core.stripes.nodes.filter { !$0.isFinished }
+    }
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The end of a node: decided once, under the stripe's lock; made known outside it by the thread that decided.
+
+import InterlockSync
+
+extension JobNode {
+    /// What an end concerns beside one successor.
+    struct EndedExtras {
+        var successors: [Unmanaged<JobNode>] = []
+        var hooks: [(id: UInt64, body: @Sendable () -> Void)] = []
+        var cancelHandler: (@Sendable () -> Void)?
+        var arrival: AnyObject?
+        var above = JobsAbove()
+    }
+
+    /// What is left to do after the lock of an end.
+    struct Ended {
+        let successor: Unmanaged<JobNode>?
+        let generation: UInt32
+        let hasExtras: Bool
+        let isOfOldGeneration: Bool
+        let freesPlace: Bool
+        let isBarrier: Bool
+        let leavesEmpty: Bool
+        /// Nothing that comes later refers to the node.
+        let isGone: Bool
+    }
+
+    /// Ends a running node. `nil`: its output is stored.
+    package func end(error: (any Error)?) {
+        endRunning(error: error)?.submit()
+    }
+
+    /// Ends a running node; returns a successor that is ready, and may run on this thread.
+    @usableFromInline
+    func endRunning(error: (any Error)?) -> Successor? {
+        let ended: Ended? = withStripe { fields, stripe in
+            if fields.pointee.phase == .finished { return nil }
+            let wasCancelled = fields.pointee.cancelRequested && endsCancelled
+            return finish(with: wasCancelled ? cancellation : error, &stripe)
+        }
+        return ended.flatMap(settle)
+    }
+
+    /// Under the stripe's lock, once.
+    @inline(__always)
+    func finish(with error: (any Error)?, _ stripe: inout Stripe) -> Ended {
+        let fields = fields
+        let phase = fields.pointee.phase
+        let hasBegun = phase == .submitted || phase == .running
+        var freesPlace = false
+        if hasBegun {
+            if fields.pointee.era == stripe.era { stripe.started -= 1 } else { freesPlace = true }
+        }
+        fields.pointee.phase = .finished
+        if let error { fields.pointee.error = error }
+        return Ended(
+            successor: fields.pointee.successor,
+            generation: fields.pointee.generation,
+            hasExtras: fields.pointee.box != nil,
+            isOfOldGeneration: fields.pointee.generation != stripe.generation,
+            freesPlace: freesPlace,
+            isBarrier: fields.pointee.isBarrier,
+            leavesEmpty: stripe.unlink(self),
+            isGone: !hasBegun && fields.pointee.pending == 0
+        )
+    }
+
+    /// Makes an end known. Successors come before the place: in a queue without a limit a chain that has begun goes on
+    /// before another begins; in one with a limit they are listed behind what became ready before.
+    @inline(__always)
+    func settle(_ ended: Ended) -> Successor? {
+        dropWork()
+        let next = ended.successor.flatMap(releaseSuccessors)
+        let follows = next?.node._withUnsafeGuaranteedRef { $0.mayFollow(self) } ?? false
+        if !follows { next?.submit() }
+        let hooks = ended.hasExtras ? releaseMore() : []
+        if ended.freesPlace || ended.isBarrier || ended.isOfOldGeneration {
+            core.left(
+                generation: ended.isOfOldGeneration ? ended.generation : nil,
+                freesPlace: ended.freesPlace,
+                barrier: ended.isBarrier ? self : nil
+            )
+        }
+        for hook in hooks { hook.body() }
+        if ended.leavesEmpty { core.recheckEmpty() }
+        // What `Stripe.link` retained; otherwise the pool releases it, or the last of those above.
+        if ended.isGone { Unmanaged.passUnretained(self).release() }
+        return follows ? next : nil
+    }
+
+    /// Tells the successors in the list; one that may run now is the caller's, the others are the pool's.
+    @inline(__always)
+    func releaseSuccessors(_ first: Unmanaged<JobNode>) -> Successor? {
+        var link: Unmanaged<JobNode>? = first
+        var next: Successor?
+        while let successor = link {
+            // Read before it is told: it may be freed right after.
+            link = successor._withUnsafeGuaranteedRef { $0.fields.pointee.sibling }
+            guard let ready = successor._withUnsafeGuaranteedRef({ $0.lastDependencyEnded() }) else {
+                continue
+            }
+            next?.submit()
+            next = ready
+        }
+        return next
+    }
+
+    /// Releases the other successors and what the box held; returns the hooks.
+    @inline(never)
+    func releaseMore() -> [(id: UInt64, body: @Sendable () -> Void)] {
+        var ended = EndedExtras()
+        withStripe { fields, _ in
+            guard let box = fields.pointee.box else { return }
+            swap(&ended.successors, &box.extras.successors)
+            swap(&ended.hooks, &box.extras.hooks)
+            ended.cancelHandler = box.extras.cancelHandler.take()
+            ended.arrival = box.extras.arrival.take()
+            swap(&ended.above, &box.extras.above)
+        }
+        for successor in ended.successors {
+            successor._withUnsafeGuaranteedRef { $0.lastDependencyEnded() }?.submit()
+        }
+        return ended.hooks
+    }
+}

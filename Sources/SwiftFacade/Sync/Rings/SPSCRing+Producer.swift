@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The verbs of an SPSC ring's producer that do not suspend.
+
+import CInterlock
+
+extension SPSCRing.Producer where Element: ~Copyable {
+    /// As ``MPMCRing/offer(_:)``. Calls `ilk_spsc_try_push`.
+    @inlinable
+    public func offer(_ element: consuming sending Element) -> sending OfferResult<Element> {
+        port.offer(element)
+    }
+
+    /// As the blocking `MPMCRing.push(_:)`. Calls `ilk_spsc_try_push`, then `ilk_spsc_push_until`.
+    @inlinable
+    @available(
+        *,
+        noasync,
+        message:
+            "it would block a thread of the cooperative pool; use `await push`, on a producer that is a `var`"
+    )
+    public func push(_ element: consuming sending Element) -> sending PushResult<Element> {
+        port.push(element, until: forever, answer: PushResult.init)
+    }
+
+    /// As ``push(_:)``, until `deadline` at most.
+    ///
+    /// - Returns: `.pushed`, or the element with `.timedOut` or `.closed`.
+    @inlinable
+    @available(
+        *,
+        noasync,
+        message:
+            "it would block a thread of the cooperative pool; use `await push`, on a producer that is a `var`"
+    )
+    public func push(
+        _ element: consuming sending Element,
+        until deadline: ContinuousClock.Instant
+    ) -> sending TimedPushResult<Element> {
+        port.push(element, until: InterlockSync.deadline(at: deadline), answer: TimedPushResult.init)
+    }
+
+    /// As ``push(_:until:)``, for `timeout` at most.
+    @inlinable
+    @available(
+        *,
+        noasync,
+        message:
+            "it would block a thread of the cooperative pool; use `await push`, on a producer that is a `var`"
+    )
+    public func push(
+        _ element: consuming sending Element,
+        timeout: Duration
+    ) -> sending TimedPushResult<Element> {
+        port.push(element, until: InterlockSync.deadline(in: timeout), answer: TimedPushResult.init)
+    }
+
+    /// Lets `body` write up to `count` elements in place, and pushes them by one store. Never blocks or allocates.
+    ///
+    /// ```swift
+    /// producer.withSlots(atMost: 64) { slots in
+    ///     while !slots.isFull, let sample = source.next() { slots.append(sample) }
+    /// }
+    /// ```
+    ///
+    /// Across the end of the ring it takes two calls: the first gives the free slots up to the end. Elements are
+    /// `Sendable`: the producer may keep what it appends, and the consumer may be on another thread. Others go in by
+    /// ``offer(_:)`` or ``push(_:)``.
+    ///
+    /// - Parameters:
+    ///   - count: How many slots at most.
+    ///   - body: Appends to the span. Runs only if there is room. If it throws, what it appended is released and
+    ///     nothing is pushed.
+    /// - Returns: The number pushed; 0 if the ring is full or closed.
+    /// - Complexity: O(number pushed). Calls `ilk_spsc_reserve` and `ilk_spsc_commit`.
+    @inlinable
+    @discardableResult
+    public mutating func withSlots<Failure: Error>(
+        atMost count: Int,
+        _ body: (inout OutputSpan<Element>) throws(Failure) -> Void
+    ) throws(Failure) -> Int where Element: Sendable {
+        var slots = max(count, 0)
+        guard let memory = ilk_spsc_reserve(ring, &slots) else { return 0 }
+        let buffer = UnsafeMutableBufferPointer(
+            start: memory.bindMemory(to: Element.self, capacity: slots),
+            count: slots
+        )
+        var span = OutputSpan(buffer: buffer, initializedCount: 0)
+        do {
+            try body(&span)
+        } catch {
+            // The span releases its elements.
+            ilk_spsc_commit(ring, 0)
+            throw error
+        }
+        let written = span.finalize(for: buffer)
+        ilk_spsc_commit(ring, written)
+        return written
+    }
+
+    /// As ``MPMCRing/close()``. Calls `ilk_spsc_close`.
+    public func close() {
+        waiters.close()
+    }
+
+    /// As ``MPMCRing/close(throwing:)``.
+    public func close(throwing error: any Error) {
+        waiters.close(throwing: error)
+    }
+
+    /// Whether the ring is closed: no push that starts now can succeed.
+    public var isClosed: Bool {
+        ilk_spsc_is_closed(ring)
+    }
+
+    /// The number of elements: an upper bound while the consumer pops, exact while it rests.
+    public var count: Int {
+        ilk_spsc_count(ring)
+    }
+
+    /// How many elements fit.
+    public var capacity: Int {
+        ilk_spsc_capacity(ring)
+    }
+
+    /// The C ring, for a producer in C in this one's place, which pushes bytes of `Element`, each of its stride. Valid
+    /// as long as this producer.
+    @unsafe
+    public var unsafeHandle: UnsafeMutablePointer<ilk_spsc> {
+        ring
+    }
+}
+
+extension SPSCRing.Producer {
+    /// As ``offer(_:)``, for elements that are `Sendable`: the caller keeps its copy of a refused one.
+    ///
+    /// - Returns: Whether it is in the ring; `false` when full or closed.
+    @inlinable
+    public func tryPush(_ element: Element) -> Bool where Element: Sendable {
+        offer(element).isPushed
+    }
+
+    /// Puts as many of the elements as fit into the ring, in order, by one store for each run of free slots. Never
+    /// blocks or allocates.
+    ///
+    /// - Returns: The number pushed, from the front.
+    /// - Complexity: O(number pushed). Calls `ilk_spsc_reserve` and `ilk_spsc_commit`.
+    @inlinable
+    public func tryPush(contentsOf elements: Span<Element>) -> Int where Element: Sendable {
+        port.tryPush(contentsOf: elements)
+    }
+
+    /// As ``tryPush(contentsOf:)-(Span<Element>)``.
+    @inlinable
+    public func tryPush(contentsOf elements: [Element]) -> Int where Element: Sendable {
+        tryPush(contentsOf: elements.span)
+    }
+}
