@@ -46,8 +46,7 @@ static void frames_of_interlock_and_of_lock_wrappers_are_no_lines(void **state) 
     static const char *const names[] = {
         "ilk_mutex_lock",
         "ilk__pool_work",
-        "$s13InterlockSync13ReadWriteLockVAARi_zrlE04withC4Lockyqd__qd__xzqd_0_YKXEqd_0_YKs5ErrorRd_0_Ri_d__"
-        "r0_lF",
+        "$s13InterlockSync13ReadWriteLockVAARi_zrlE04withC4Lockyqd__qd__xzqd_0_YKXEqd_0_YKlF",
         "$s13InterlockPool03JobB0C3runyyF",
         "$s19InterlockOperations3GCDO4syncyyF",
         "_ZN9interlock5mutex4lockEv",
