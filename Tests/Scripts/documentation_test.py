@@ -164,7 +164,7 @@ class Archive(unittest.TestCase):
         self.assertEqual(self.links(), ["/documentation/one: no such heading: /documentation/two#B"])
 
     def test_a_file_that_is_not_there_is_found(self):
-        self.page("one", {"references": {"x": {"url": "../../../../docs/rings.md"}}})
+        self.page("one", {"references": {"x": {"url": "../../../../docs/no-paper.md"}}})
         (self.archive / "style.css").unlink()
         self.assertEqual(len(self.links()), 3)
 
