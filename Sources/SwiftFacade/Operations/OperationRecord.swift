@@ -360,7 +360,7 @@ struct OperationRecord {
     /// What it leaves when it needs no result any more. Its end releases them.
     var watchedUpstream: [Operation] { watchesUpstream ? held.edges.map(\.source) : [] }
 
-    // MARK: Explaining (Explaining/OperationWaits.swift)
+    // MARK: Explaining
 
     /// The light job for which the operation stands, until its end.
     var job: JobNode? {

@@ -145,6 +145,19 @@ import Interlock
     //                                           finds nothing, suspends
     // pushes ────▶  one signal of a semaphore
     //               a task of its own serves ─▶ has the element
+    /// The timers of suspended waits have a thread; without it, a task sleeps.
+    @Test func aTaskWaitsUntilItsLimitThoughNoThreadKeepsTime() async {
+        await #expect(processExitsWith: .success) {
+            alarm(20)
+            // The runtime's own threads.
+            try await Task.sleep(for: .milliseconds(1))
+            refuseThreads()
+            let begin = ContinuousClock.now
+            let isServed = try await FIFOSemaphore(permits: 0).wait(timeout: .milliseconds(20))
+            exit(!isServed && begin.duration(to: .now) >= .milliseconds(20) ? EXIT_SUCCESS : EXIT_FAILURE)
+        }
+    }
+
     @Test func tasksAtASharedRingThatGetsNoThreadAreResumed() async {
         await #expect(processExitsWith: .success) {
             await haveThreadsOfTheRuntime()
