@@ -103,11 +103,17 @@ extension AsyncOperation {
         then(name: name) { output, completion in
             do {
                 let inner = try make(output)
-                // Steps that make steps end and are cancelled one after the other, at any depth.
-                inner.onFinish { outcome in NestedEnds.run { completion(outcome) } }
-                completion.onCancel { NestedEnds.run { inner.cancel() } }
                 // The completion of a step ends the step.
-                try StepPlace.run(inner, for: completion.job as! AsyncOperation<Next>, on: queue)
+                let step = completion.job as! AsyncOperation<Next>
+                // Steps that make steps end and are cancelled one after the other, at any depth. A cancelled step ends
+                // with its own cancellation, also where the operation ends while the step cancels it.
+                inner.onFinish { outcome in
+                    NestedEnds.run {
+                        completion(step.isCancelled ? .failure(step.cancellationError) : outcome)
+                    }
+                }
+                completion.onCancel { NestedEnds.run { inner.cancel() } }
+                try StepPlace.run(inner, for: step, on: queue)
             } catch {
                 completion.fail(error)
             }

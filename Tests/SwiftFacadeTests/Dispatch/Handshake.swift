@@ -15,7 +15,7 @@ import Interlock
 /// Given by one side, awaited by the other; counts, so it may be given first.
 final class Handshake: Sendable {
     private let semaphore = DispatchSemaphore(value: 0)
-    static let limit: TimeInterval = patience / .seconds(1)
+    static let limit: TimeInterval = hangLimit / .seconds(1)
 
     func give(_ count: Int = 1) { for _ in 0..<count { semaphore.signal() } }
 

@@ -77,7 +77,7 @@ import Testing
                 let consumer = handoff.take()
                 var mine: [Int] = []
                 while mine.count < Self.each * Self.tasks,
-                    let element = try? consumer.pop(timeout: patience).element()
+                    let element = try? consumer.pop(timeout: hangLimit).element()
                 { mine.append(element.id) }
                 consumer.close()
                 received.append(contentsOf: mine)
@@ -106,7 +106,7 @@ import Testing
                 let producer = handoff.take()
                 for value in 0..<Self.each * Self.tasks {
                     let element = Counted(value, counter)
-                    guard producer.push(element, timeout: patience).isPushed else { return }
+                    guard producer.push(element, timeout: hangLimit).isPushed else { return }
                 }
                 producer.close()
             }

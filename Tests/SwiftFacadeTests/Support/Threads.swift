@@ -46,7 +46,7 @@ final class Event: Sendable {
 
     /// Waits until it has happened; false after a time in which it should have.
     @discardableResult
-    func wait(_ limit: DispatchTimeInterval = .seconds(Int(patience / .seconds(1)))) -> Bool {
+    func wait(_ limit: DispatchTimeInterval = .seconds(Int(hangLimit / .seconds(1)))) -> Bool {
         guard semaphore.wait(timeout: .now() + limit) == .success else { return false }
         semaphore.signal()
         return true
@@ -72,11 +72,11 @@ private struct Pause {
 }
 
 /// How long what should happen may take on a busy machine.
-let patience = Duration.seconds(240)
+let hangLimit = Duration.seconds(240)
 
 /// Probes until `condition` holds; false if it never does. For states that no thread reports (a queued thread).
 func eventually(_ condition: () -> Bool) -> Bool {
-    let limit = ContinuousClock.now + patience
+    let limit = ContinuousClock.now + hangLimit
     var pause = Pause()
     while !condition() {
         guard ContinuousClock.now < limit else { return false }
@@ -94,7 +94,7 @@ func untilCancelled(_ location: SourceLocation = #_sourceLocation) async {
 
 /// As ``eventually(_:)``, suspending.
 func eventuallySuspending(_ condition: () -> Bool) async -> Bool {
-    let limit = ContinuousClock.now + patience
+    let limit = ContinuousClock.now + hangLimit
     var pause = Pause()
     while !condition() {
         guard ContinuousClock.now < limit else { return false }

@@ -102,7 +102,7 @@ private func wait(_ executor: ThreadExecutor) { executor.wait() }
         #expect(!wait(executor, .milliseconds(2)))
         open.happen()
         for task in early + [holder, late] { await task.value }
-        try #require(await executor.wait(timeout: patience))
+        try #require(await executor.wait(timeout: hangLimit))
         try await executor.wait()
         wait(executor)
         #expect(wait(executor, .zero) && executor.queue.hasEnded)
@@ -112,7 +112,7 @@ private func wait(_ executor: ThreadExecutor) { executor.wait() }
     @Test func anIdleExecutorEndsWithItsClosing() async throws {
         let executor = try ThreadExecutor()
         executor.close()
-        #expect(try await executor.wait(timeout: patience))
+        #expect(try await executor.wait(timeout: hangLimit))
     }
 
     // A task between closing and the end is accepted, or the process ends: here none comes after the end.
@@ -122,7 +122,7 @@ private func wait(_ executor: ThreadExecutor) { executor.wait() }
         let actor = Pinned(executor)
         for number in 0..<round { await actor.add(number) }
         #expect(await actor.run { $0.order.count } == round)
-        async let hasEnded = executor.wait(timeout: patience)
+        async let hasEnded = executor.wait(timeout: hangLimit)
         executor.close()
         #expect(try await hasEnded)
     }
