@@ -103,8 +103,8 @@ package struct OperationPipeline: PhotoPipeline {
             }
             var photo =
                 download == nil
-                ? working.job(after: load, priority: .high) { try decode($0) }
-                : working.job(after: admitting.job(after: load) { admit($0) }, priority: .high) {
+                ? working.job(priority: .high, after: load.asJob(in: admitting)) { try decode($0) }
+                : working.job(priority: .high, after: load.asJob(in: admitting).then { admit($0) }) {
                     try decode($0)
                 }
             for edit in Edit.all {
@@ -118,7 +118,7 @@ package struct OperationPipeline: PhotoPipeline {
                 memory.leave(held.withReadLock { $0 })
                 inFlight.signal()
             }
-            reading.add(load)
+            reading.enqueue(load)
         }
         working.wait()
         try steps.writeContactSheet(manager.photos.sorted { $0.file.name < $1.file.name })

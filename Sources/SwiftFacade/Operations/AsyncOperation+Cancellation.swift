@@ -19,9 +19,10 @@ extension AsyncOperation {
         if record.withLock({ $0.addCancelHandler(handler) }) { handler() }
     }
 
-    /// Runs and frees the handlers. For an override of ``executionCancelled()``.
-    public final func runCancelHandlers() {
+    /// Tells running work that it was cancelled: its handlers, then the subclass.
+    final func stopWork() {
         for handler in record.withLock({ $0.takeCancelHandlers() }) { handler() }
+        executionCancelled()
     }
 
     /// The cancellation was requested under the record's lock.

@@ -108,7 +108,7 @@ extension AsyncOperation: GatedOperation {
         }
         let passed = Set(full.lazy.filter { $0.waitingDependent == nil }.map(ObjectIdentifier.init))
         let (hasFinished, isWatched) = record.withLock { record in
-            if record.phase == .finished { return (true, false) }
+            if record.hasEnded { return (true, false) }
             if !passed.isEmpty { record.held.gates.removeAll { passed.contains(ObjectIdentifier($0)) } }
             record.held.gates.append(gate)
             return (false, record.cancelsUnneeded)
@@ -143,7 +143,7 @@ extension AsyncOperation: GatedOperation {
 extension OperationRecord {
     /// Its vertex, made at the first question; nil once it has finished.
     mutating func vertex(in order: inout DependencyOrder) -> DependencyOrder.Vertex? {
-        if phase == .finished { return nil }
+        if hasEnded { return nil }
         if vertex == DependencyOrder.none { vertex = order.addVertex() }
         return vertex
     }

@@ -25,43 +25,43 @@ extension AsyncOperation {
 
     @discardableResult
     final func finish(value: Output) -> Bool {
-        let (recorded, upstream) = record.withLock { record in
-            let recorded = record.record(.value)
-            if recorded.accepted { OutputSlot.store(value, in: &record.value) }
-            return (recorded, record.watchedUpstream)
+        let (decided, upstream) = record.withLock { record in
+            let decided = record.decide(.value)
+            if decided.isFirst { OutputSlot.store(value, in: &record.value) }
+            return (decided, record.watchedUpstream)
         }
-        return finished(recorded, upstream)
+        return makeKnown(decided, upstream)
     }
 
     @discardableResult
     final func finish(error: any Error) -> Bool {
-        let (recorded, upstream) = record.withLock { ($0.record(.failure(error)), $0.watchedUpstream) }
-        return finished(recorded, upstream)
+        let (decided, upstream) = record.withLock { ($0.decide(.failure(error)), $0.watchedUpstream) }
+        return makeKnown(decided, upstream)
     }
 
     /// Ends the operation with `error` unless its work has begun.
-    final func refuseBeforeWork(_ error: any Error) {
-        let (recorded, upstream) = record.withLock { ($0.refuse(error), $0.watchedUpstream) }
-        _ = finished(recorded, upstream)
+    final func refuseAdmission(_ error: any Error) {
+        let (decided, upstream) = record.withLock { ($0.refuseAdmission(error), $0.watchedUpstream) }
+        _ = makeKnown(decided, upstream)
     }
 
-    private func finished(_ recorded: OperationRecord.Recorded, _ upstream: [Operation]) -> Bool {
-        if recorded.mustSettle {
-            settle(wasExecuting: true)
-        } else if recorded.accepted {
+    private func makeKnown(_ decided: OperationRecord.Decided, _ upstream: [Operation]) -> Bool {
+        if decided.mustEnd {
+            end(wasExecuting: true)
+        } else if decided.isFirst {
             UnneededUpstream.left(upstream)
         }
-        return recorded.accepted
+        return decided.isFirst
     }
 
-    /// Makes the stored ending known, once.
-    func settle(wasExecuting: Bool) {
+    /// Makes the decided ending known, once.
+    func end(wasExecuting: Bool) {
         let stopsExecuting = wasExecuting && isObservedExecuting
         if stopsExecuting { willChangeValue(for: \.isExecuting) }
         willChangeValue(for: \.isFinished)
         let held = record.withLock { record in
             DependencyGraph.retire(&record.vertex)
-            return record.settle()
+            return record.end()
         }
         // Before anything learns of the end: a category is free for the caller that has waited for this operation.
         held.policies?.withdraw()

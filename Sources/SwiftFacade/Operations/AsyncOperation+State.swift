@@ -64,7 +64,7 @@ extension AsyncOperation {
     ///
     /// `.ready` comes each time the operation had to wait and need not any longer: not at all if it never had to.
     public final func onChange(_ handler: @escaping @Sendable (OperationEvent) -> Void) {
-        record.withLock { if $0.phase != .finished { $0.held.stateHooks.append(handler) } }
+        record.withLock { if !$0.hasEnded { $0.held.stateHooks.append(handler) } }
     }
 
     /// Whether Foundation is told of `isExecuting`. Without key-value observing only its own queues read that; each

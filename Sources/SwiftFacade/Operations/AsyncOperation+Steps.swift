@@ -148,7 +148,7 @@ extension AsyncOperation {
     /// Adds the operation to `queue`, of the other kind, and gives it back.
     @discardableResult
     public final func enqueued(on queue: InterlockQueue) -> Self {
-        queue.add(self)
+        queue.enqueue(self)
         return self
     }
 

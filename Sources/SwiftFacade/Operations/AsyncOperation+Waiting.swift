@@ -14,7 +14,7 @@ extension AsyncOperation {
     /// Each hook runs exactly once, after dependents were released, on the thread that finishes the operation (or on
     /// this one), and is then freed.
     public final func onFinish(_ hook: @escaping @Sendable (Outcome) -> Void) {
-        if addHook({ hook(Self.own($0).settledOutcome) }) == nil { hook(settledOutcome) }
+        if addHook({ hook(Self.own($0).finalOutcome) }) == nil { hook(finalOutcome) }
     }
 
     // MARK: Blocking
@@ -32,7 +32,7 @@ extension AsyncOperation {
     @discardableResult
     public final func wait() -> Outcome {
         blockingWait(until: .distantFuture)
-        return settledOutcome
+        return finalOutcome
     }
 
     /// As `wait()`, for `timeout` at most.
@@ -46,7 +46,7 @@ extension AsyncOperation {
     )
     @discardableResult
     public final func wait(timeout: Duration) -> Outcome? {
-        blockingWait(until: .after(timeout)) ? settledOutcome : nil
+        blockingWait(until: .after(timeout)) ? finalOutcome : nil
     }
 
     /// As `wait(timeout:)`, until `deadline`.
@@ -85,11 +85,9 @@ extension AsyncOperation {
     ///
     /// Never returns for an operation that is not started, cancelled or not.
     ///
-    /// - Parameter cancellingOperation: false: as ``value``, the operation goes on.
     /// - Throws: the error the operation failed with; ``OperationCancelled`` where the cancellation ended it. A value
     ///   that was there all the same is returned.
-    public final func value(cancellingOperation: Bool) async throws -> Output {
-        guard cancellingOperation else { return try await value }
+    public final func valueOrCancel() async throws -> Output {
         return try await withTaskCancellationHandler {
             try await outcome.get()
         } onCancel: {
@@ -105,7 +103,7 @@ extension AsyncOperation {
         get async {
             let finished = Promise<Void>()
             if addHook({ _ in finished.fulfil(()) }) != nil { await finished.take() }
-            return settledOutcome
+            return finalOutcome
         }
     }
 
@@ -138,9 +136,9 @@ extension AsyncOperation {
         until deadline: ContinuousClock.Instant?
     ) async throws(CancellationError) -> Outcome? {
         let finished = Promise<Void>()
-        guard let hook = addHook({ _ in finished.fulfil(()) }) else { return settledOutcome }
+        guard let hook = addHook({ _ in finished.fulfil(()) }) else { return finalOutcome }
         let ending = await finished.wait(until: deadline)
-        if ending == .granted { return settledOutcome }
+        if ending == .granted { return finalOutcome }
         record.withLock { $0.removeFinishHook(hook) }
         if ending == .cancelled { throw CancellationError() }
         return nil
@@ -159,7 +157,7 @@ extension AsyncOperation {
     }
 
     /// The outcome, known to be there.
-    private var settledOutcome: Outcome {
+    private var finalOutcome: Outcome {
         guard let result else { preconditionFailure("a finished operation has an outcome") }
         return result
     }

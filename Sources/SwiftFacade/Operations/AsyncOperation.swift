@@ -10,7 +10,7 @@
 // - Finishing is decided once under our lock, the result stored first. will/didChange bracket the mutation outside the
 //   lock: observers come back into the getters.
 // - Before `start()`, finishing and cancelling are only recorded: Foundation makes a cancelled operation ready at once,
-//   and its queue calls `start()`, which settles.
+//   and its queue calls `start()`, which ends it.
 // - `isReady` is Foundation's; dependencies go through gates (`DependencyGate.swift`). The override only learns which
 //   queue asks (`Readiness.swift`).
 //
@@ -130,13 +130,13 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
     }
 
     /// Whether the operation was started and has not ended. Delays, conditions and categories come before its work.
-    public final override var isExecuting: Bool { record.withLock { $0.isExecuting } }
+    public final override var isExecuting: Bool { record.withLock { $0.state == .executing } }
 
     /// Whether the operation has its final result and its work has ended.
-    public final override var isFinished: Bool { record.withLock { $0.phase == .finished } }
+    public final override var isFinished: Bool { record.withLock { $0.hasEnded } }
 
     /// Whether the operation was asked to stop before it finished. It may have succeeded.
-    public final override var isCancelled: Bool { record.withLock { $0.cancelRequested } }
+    public final override var isCancelled: Bool { record.withLock { $0.isCancelled } }
 
     /// Of an operation that waits in a queue it may be changed at any time; an ``InterlockQueue`` that has it goes by the last
     /// value.
@@ -148,7 +148,7 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
     /// result does not keep the chain.
     public final override var dependencies: [Operation] { record.withLock { $0.held.edges.map(\.source) } }
 
-    /// Begins the work, or settles what was recorded before.
+    /// Begins the work, or ends the operation with what was recorded before.
     ///
     /// A queue calls it; an operation in no queue is started once by hand, when ready. Starting a finished one does
     /// nothing; any other start is misuse. A plain closure has run, on the calling thread, when this returns.
@@ -161,23 +161,23 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
                     + "and add dependencies before that"
             )
         }
-        begin()
+        startUnchecked()
     }
 
-    /// As `start()`, for an operation that may settle whatever it waits for.
-    func begin() {
+    /// The same for an operation that ends here, whatever it waits for.
+    func startUnchecked() {
         let isObserved = isObservedExecuting
         if isObserved { willChangeValue(for: \.isExecuting) }
-        let decision = record.withLock { $0.begin(cancelled: { self.cancellationError }) }
+        let started = record.withLock { $0.start(cancelled: { self.cancellationError }) }
         if isObserved { didChangeValue(for: \.isExecuting) }
-        switch decision {
-        case .settle:
-            settle(wasExecuting: false)
+        switch started {
+        case .end:
+            end(wasExecuting: false)
         case .launch:
             announceWillStart()
             announce(.executing)
             launch()
-        case .misuse(.finished):
+        case .misuse(.ended):
             return
         case .misuse:
             misuse(
@@ -190,14 +190,14 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
 
     private func launch() {
         switch record.withLock({ $0.launch() }) {
-        case .settle: settle(wasExecuting: true)
+        case .end: end(wasExecuting: true)
         case .cancelled: finish(error: cancellationError)
         case .admit: admit()
-        case .run: beginWork()
+        case .run: runWork()
         }
     }
 
-    final func beginWork() {
+    final func runWork() {
         announceDidStart()
         ThreadDiagnosis.working(on: self, "operation \(displayName)") { execute() }
     }
@@ -215,15 +215,15 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
     /// Runs the ``onChange(_:)`` and ``onCancel(_:)`` handlers before it returns, and blocks no longer than they do.
     public final override func cancel() {
         // A queue may have started and ended it before this call comes to leave the upstream.
-        let (request, listeners, upstream) = record.withLock {
-            ($0.requestCancel(), $0.listeners, $0.watchedUpstream)
+        let (cancel, listeners, upstream) = record.withLock {
+            ($0.cancel(), $0.listeners, $0.watchedUpstream)
         }
-        if request == .nothing { return }
+        if cancel == .ignored { return }
         tellCancelled(listeners)
-        switch request {
-        case .deliver: executionCancelled()
-        case .end: finish(error: cancellationError)
-        case .nothing, .recorded: break
+        switch cancel {
+        case .duringWork: stopWork()
+        case .beforeWork: finish(error: cancellationError)
+        case .beforeStart, .ignored: break
         }
         UnneededUpstream.left(upstream)
     }
@@ -250,12 +250,12 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
         }
     }
 
-    /// Called once when the operation was cancelled while executing, on the cancelling thread.
+    /// Called once when the operation was cancelled while executing, on the cancelling thread, after the ``onCancel(_:)``
+    /// handlers. Not to be called.
     ///
-    /// By default runs the ``onCancel(_:)`` handlers and finishes at once with ``OperationCancelled``; closures that
+    /// By default finishes at once with ``OperationCancelled``; closures that
     /// occupy a thread or a task are waited for. An override must see to it that ``finish(_:)`` is called.
     open func executionCancelled() {
-        runCancelHandlers()
         if !record.withLock({ $0.windsDown }) { finish(error: cancellationError) }
     }
 

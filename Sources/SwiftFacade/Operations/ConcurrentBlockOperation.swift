@@ -115,7 +115,7 @@ public final class ConcurrentBlockOperation<Value: Sendable>: AsyncOperation<[Va
     }
 
     /// Starts no further closure; the running ones end the operation.
-    public override func executionCancelled() { runCancelHandlers() }
+    public override func executionCancelled() {}
 
     /// One thread: runs closures until there are no more; the last ends the operation.
     private func work() {

@@ -6,7 +6,7 @@
 import InterlockPool
 import InterlockSync
 
-/// An operation's completion was dropped without a call, so it could never have finished.
+/// An operation was dropped before its end, or its completion without a call: it could never have finished.
 public struct OperationAbandoned: Error, Hashable, CustomStringConvertible {
     /// The operation's name, or its type and address.
     public let operation: String
@@ -16,7 +16,7 @@ public struct OperationAbandoned: Error, Hashable, CustomStringConvertible {
 
     /// A sentence.
     public var description: String {
-        "operation \(operation) can never finish: its completion was dropped without having been called"
+        "operation \(operation) can never finish: it, or its completion, was dropped before the end"
     }
 }
 

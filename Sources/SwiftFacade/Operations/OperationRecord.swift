@@ -1,19 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The state machine of one operation, a plain value without locks, threads or notifications:
-//
-//     waiting ──begin──▶ starting ──launch──▶ executing ──settle──▶ finished
-//        │                  └─launch─▶ admitting ──▲ admitted             ▲▲
-//        │                                 └─ cancelled or recorded ──────┘│
-//        └───────────────── begin, when cancelled or recorded ─────────────┘
+// What an operation adds to the state machine of work (`WorkState`): an ending that is decided before it is made known,
+// hooks, dependencies, and what is held until the end. A plain value.
 //
 // `AsyncOperation` owns one behind its lock and calls every method under it; an answer is what the caller does after
 // unlocking. Three rules make "exactly once" hold:
-// - the ending is set once, by the first `record`;
-// - one caller is told to settle: the recorder if work is executing or being admitted, otherwise `begin` or `launch`;
-// - cancellation is delivered once: by `requestCancel` if work is executing, otherwise by `launch`. In `admitting` no
-//   work is there to be told: the canceller settles.
-// In `starting`, `isExecuting` is being announced. Nothing settles in it: the beginning is announced before the end.
+// - the ending is set once, by the first `decide`;
+// - one caller is told to end: the one that decides if work runs or is being admitted, otherwise `start` or `launch`;
+// - cancellation is delivered once: by `cancel` if work runs, otherwise by `launch`.
 //
 // The record has no type parameter: a generic one has no layout until run time, and each access would ask the runtime.
 // The value of type `Output` is in a slot.
@@ -23,11 +17,9 @@ import InterlockPool
 import InterlockSync
 
 struct OperationRecord {
-    enum Phase { case waiting, starting, admitting, executing, finished }
-    enum Begin { case misuse(Phase), settle, launch }
-    enum Launch { case settle, cancelled, admit, run }
-    enum Cancel { case nothing, recorded, deliver, end }
-    struct Recorded { var accepted: Bool, mustSettle: Bool }
+    enum Start { case misuse(WorkState.Phase), end, launch }
+    enum Launch { case end, cancelled, admit, run }
+    struct Decided { var isFirst: Bool, mustEnd: Bool }
     struct Edge { var source: Operation, gate: DependencyGate, order: DependencyOrder.Edge? }
     /// `body` is given the operation.
     struct Hook { var id: UInt64, body: @Sendable (Operation) -> Void }
@@ -41,7 +33,7 @@ struct OperationRecord {
     /// What the operation holds until its end. Moved out whole, to be freed outside the lock.
     struct Holdings {
         /// What to run; freed with its captures at the end if it never was.
-        var work: OperationWork?
+        var body: OperationWork?
         var edges: [Edge] = []
         var gates: [DependencyGate] = []
         var cancelHandlers: [@Sendable () -> Void] = []
@@ -59,18 +51,17 @@ struct OperationRecord {
         var job: JobNode?
 
         var isEmpty: Bool {
-            work == nil && edges.isEmpty && gates.isEmpty && cancelHandlers.isEmpty && finishHooks.isEmpty
+            body == nil && edges.isEmpty && gates.isEmpty && cancelHandlers.isEmpty && finishHooks.isEmpty
                 && stateHooks.isEmpty && queue == nil && policies == nil && observation == nil
                 && suspension == nil
         }
     }
 
-    private(set) var phase = Phase.waiting
+    private(set) var work = WorkState()
     private(set) var ending: Ending?
     /// Of the ending with a value: stored with it, freed with the operation.
     var value = OutputSlot()
-    private(set) var cancelRequested = false
-    private var wasCancelledExecuting = false
+    private var wasCancelledRunning = false
     /// As `OperationWork.windsDown`, also after the work was taken.
     let windsDown: Bool
     var held: Holdings
@@ -89,55 +80,49 @@ struct OperationRecord {
     private var lastHook: UInt64 = 0
 
     init(work: OperationWork?) {
-        held = Holdings(work: work)
+        held = Holdings(body: work)
         windsDown = work?.windsDown ?? false
     }
 
-    /// Started and not finished.
-    var isExecuting: Bool {
-        switch phase {
-        case .starting, .admitting, .executing: true
-        case .waiting, .finished: false
-        }
-    }
+    var phase: WorkState.Phase { work.phase }
+    var isCancelled: Bool { work.isCancelled }
+    var hasEnded: Bool { work.hasEnded }
 
     var state: OperationState {
         switch phase {
-        case .waiting: shutGates == 0 || cancelRequested ? .ready : .waiting
-        case .starting, .admitting, .executing: .executing
-        case .finished: .finished
+        case .waiting, .listed, .submitted: shutGates == 0 || isCancelled ? .ready : .waiting
+        case .starting, .admitting, .running: .executing
+        case .ended: .finished
         }
     }
 
     // MARK: Starting
 
     /// `cancelled` makes the error for an operation cancelled while it waited.
-    mutating func begin(cancelled: () -> any Error) -> Begin {
+    mutating func start(cancelled: () -> any Error) -> Start {
         guard phase == .waiting else { return .misuse(phase) }
-        if ending == nil, cancelRequested { ending = .failure(cancelled()) }
-        if ending != nil { return .settle }
-        phase = .starting
+        if ending == nil, isCancelled { ending = .failure(cancelled()) }
+        if ending != nil { return .end }
+        work.move(to: .starting)
         return .launch
     }
 
-    /// The beginning has been announced: from now on the recorder settles.
+    /// The beginning has been announced: from now on the one that decides ends.
     mutating func launch() -> Launch {
-        phase = .executing
-        if ending != nil { return .settle }
-        if cancelRequested { return .cancelled }
-        if held.policies == nil {
-            if held.suspension?.suspendedBy == nil { return .run }
-            held.policies = OperationPolicies()
+        if ending == nil, !isCancelled, held.policies != nil || held.suspension?.suspendedBy != nil {
+            if held.policies == nil { held.policies = OperationPolicies() }
+            work.move(to: .admitting)
+            return .admit
         }
-        phase = .admitting
-        return .admit
+        work.move(to: .running)
+        return ending != nil ? .end : isCancelled ? .cancelled : .run
     }
 
     /// Nothing stands before the work any more; false where the operation ended meanwhile, or its canceller is about
     /// to end it.
     mutating func admitted() -> Bool {
-        guard phase == .admitting, ending == nil, !cancelRequested else { return false }
-        phase = .executing
+        guard phase == .admitting, ending == nil, !isCancelled else { return false }
+        work.move(to: .running)
         held.policies?.reason = nil
         return true
     }
@@ -146,7 +131,7 @@ struct OperationRecord {
     mutating func beginWaiting(for reason: WaitReason?, _ keep: (OperationPolicies) -> Void = { _ in })
         -> Bool
     {
-        guard phase == .admitting, ending == nil, !cancelRequested, let policies = held.policies else {
+        guard phase == .admitting, ending == nil, !isCancelled, let policies = held.policies else {
             return false
         }
         policies.reason = reason
@@ -156,7 +141,7 @@ struct OperationRecord {
 
     /// The work waits for an operation that it made; false where it has ended.
     mutating func beginAwaiting(_ operation: Operation) -> Bool {
-        guard phase == .executing, ending == nil else { return false }
+        guard phase == .running, ending == nil else { return false }
         if held.policies == nil { held.policies = OperationPolicies() }
         held.policies?.awaited = operation
         return true
@@ -179,9 +164,9 @@ struct OperationRecord {
 
     /// The work, once.
     mutating func takeWork() -> Taken {
-        let work = held.work.take()
+        let body = held.body.take()
         if ending != nil { return .ended }
-        return work.map(Taken.work) ?? .none
+        return body.map(Taken.work) ?? .none
     }
 
     // MARK: Dependencies
@@ -208,29 +193,29 @@ struct OperationRecord {
     /// From here on an answer may come too late for this nudge.
     mutating func endNudge() { isNudging = false }
 
-    // MARK: Finishing
+    // MARK: Ending
 
-    mutating func record(_ ending: Ending) -> Recorded {
-        guard self.ending == nil else { return Recorded(accepted: false, mustSettle: false) }
-        let mustSettle = phase == .executing || phase == .admitting
+    mutating func decide(_ ending: Ending) -> Decided {
+        guard self.ending == nil else { return Decided(isFirst: false, mustEnd: false) }
+        let mustEnd = phase == .running || phase == .admitting
         // Once the limit has passed, nothing else is the result.
         if let timedOut = held.policies?.timedOut {
             self.ending = .failure(timedOut)
-            return Recorded(accepted: false, mustSettle: mustSettle)
+            return Decided(isFirst: false, mustEnd: mustEnd)
         }
         self.ending = ending
-        return Recorded(accepted: true, mustSettle: mustSettle)
+        return Decided(isFirst: true, mustEnd: mustEnd)
     }
 
-    /// As `record`, for an admission that is refused: work that has begun meanwhile is not ended by it.
-    mutating func refuse(_ error: any Error) -> Recorded {
-        guard phase == .admitting else { return Recorded(accepted: false, mustSettle: false) }
-        return record(.failure(error))
+    /// The same for an admission that is refused: work that has begun meanwhile is not ended by it.
+    mutating func refuseAdmission(_ error: any Error) -> Decided {
+        guard phase == .admitting else { return Decided(isFirst: false, mustEnd: false) }
+        return decide(.failure(error))
     }
 
-    mutating func settle() -> Holdings {
-        precondition(ending != nil && phase != .finished, "an operation settles once, with an ending")
-        phase = .finished
+    mutating func end() -> Holdings {
+        precondition(ending != nil && !hasEnded, "an operation ends once, with an ending")
+        work.move(to: .ended)
         return takeHoldings()
     }
 
@@ -244,35 +229,31 @@ struct OperationRecord {
 
     // MARK: Cancelling
 
-    /// `deliver`: the work is running and has to be told; `end`: there is no work yet, and the caller ends the operation.
-    mutating func requestCancel() -> Cancel {
-        guard phase != .finished, !cancelRequested else { return .nothing }
-        cancelRequested = true
-        guard ending == nil else { return .recorded }
-        wasCancelledExecuting = phase == .executing
-        return switch phase {
-        case .executing: .deliver
-        case .admitting: .end
-        default: .recorded
-        }
+    /// An operation that has not been started, or of which the ending is decided, ends in another's call: as
+    /// `beforeStart`.
+    mutating func cancel() -> WorkState.Cancel {
+        let cancel = work.cancel()
+        if ending != nil, cancel != .ignored { return .beforeStart }
+        wasCancelledRunning = wasCancelledRunning || cancel == .duringWork
+        return cancel
     }
 
-    /// As `requestCancel`, for work that is running when its limit passes; false where it has ended or been cancelled.
-    mutating func requestTimeOut(_ error: OperationTimedOut, hasBegun: Bool) -> Bool {
-        guard phase == .executing, ending == nil, !cancelRequested, let policies = held.policies else {
+    /// The limit of running work has passed; false where it has ended or been cancelled.
+    mutating func timeOut(_ error: OperationTimedOut, hasBegun: Bool) -> Bool {
+        guard phase == .running, ending == nil, !isCancelled, let policies = held.policies else {
             return false
         }
         policies.timedOut = error
-        cancelRequested = true
-        wasCancelledExecuting = hasBegun
+        _ = work.cancel()
+        wasCancelledRunning = hasBegun
         return true
     }
 
     /// Keeps a handler for the delivery of a cancellation; true: the caller runs it now. An operation cancelled before
     /// its work began delivers none. The end of a cancelled one may come before the handler: its work goes on.
     mutating func addCancelHandler(_ handler: @escaping @Sendable () -> Void) -> Bool {
-        if wasCancelledExecuting { return !hasValue }
-        if ending == nil, !cancelRequested { held.cancelHandlers.append(handler) }
+        if wasCancelledRunning { return !hasValue }
+        if ending == nil, !isCancelled { held.cancelHandlers.append(handler) }
         return false
     }
 
@@ -295,7 +276,7 @@ struct OperationRecord {
 
     /// Keeps a hook for the end; nil after the end, and the caller runs it.
     mutating func addFinishHook(_ body: @escaping @Sendable (Operation) -> Void) -> UInt64? {
-        if phase == .finished { return nil }
+        if hasEnded { return nil }
         lastHook += 1
         held.finishHooks.append(Hook(id: lastHook, body: body))
         return lastHook
@@ -339,7 +320,7 @@ struct OperationRecord {
     ) -> (isReady: Bool, passage: DependencyPassage?) {
         if gate.isOpen { return (false, nil) }
         gate.isOpen = true
-        if let error, phase == .waiting, ending == nil, !cancelRequested { ending = .failure(error) }
+        if let error, phase == .waiting, ending == nil, !isCancelled { ending = .failure(error) }
         let isReady = gateOpened()
         return (isReady, shutGates == 0 ? passage.take() : nil)
     }
@@ -365,7 +346,7 @@ struct OperationRecord {
     /// The light job for which the operation stands, until its end.
     var job: JobNode? {
         get { held.job }
-        set { if phase != .finished { held.job = newValue } }
+        set { if !hasEnded { held.job = newValue } }
     }
     /// Whether it was asked if it is ready, other than by its own postings.
     var wasAsked = false
@@ -374,7 +355,7 @@ struct OperationRecord {
         OperationStanding(
             phase: phase,
             admission: admission,
-            isCancelled: cancelRequested,
+            isCancelled: isCancelled,
             hasOutcome: ending != nil,
             wasAsked: wasAsked,
             queue: held.queue,

@@ -37,14 +37,14 @@ extension AsyncOperation {
 
     var isUnneeded: Bool {
         let (gates, mayBe) = record.withLock { record in
-            let mayBe = record.cancelsUnneeded && record.phase != .finished && record.hookCount == 0
+            let mayBe = record.cancelsUnneeded && !record.hasEnded && record.hookCount == 0
             return (mayBe ? record.held.gates : [], mayBe)
         }
         return mayBe && !gates.contains { $0.waitingDependent?.needsUpstream == true }
     }
 
     var needsUpstream: Bool {
-        record.withLock { !$0.cancelRequested && $0.ending == nil }
+        record.withLock { !$0.isCancelled && $0.ending == nil }
     }
 }
 

@@ -47,7 +47,7 @@ import Interlock
         race(
             { _ in
                 let above = AsyncOperation<Int> { 1 }
-                let job = queue.job(after: above) { _ in ran.increment() }
+                let job = above.asJob(in: queue).then { _ in ran.increment() }
                 job.onFinish { _ in ends.increment() }
                 let below = job.recover { _ in -1 }
                 return (above, job, below)
@@ -77,7 +77,7 @@ import Interlock
                 let (left, right) = (AsyncOperation<Int> { 1 }, AsyncOperation<Int> { 2 })
                 return (
                     left, right,
-                    queue.job(after: left, right) {
+                    queue.job(after: left.asJob(in: queue), right.asJob(in: queue)) {
                         ran.increment(); return $0 + $1
                     }
                 )
@@ -96,7 +96,7 @@ import Interlock
         race(
             { number in
                 let above = AsyncOperation<Int> { number }
-                return (above, queue.job(after: above) { $0 }, number)
+                return (above, above.asJob(in: queue), number)
             },
             { $0.0.start() },
             { round in
@@ -122,7 +122,7 @@ import Interlock
                 case 1: queue.limit = nil
                 case 2: queue.resume()
                 case 3: queue.limit = 1 + number % 3
-                default: queue.addBarrier {}.onFinish { _ in }
+                default: queue.barrier {}.onFinish { _ in }
                 }
             }
         }
@@ -231,6 +231,6 @@ import Interlock
         #expect(UnsafeRawPointer(job.node.fields) == object + JobNode.fieldsOffset)
         let names = Mirror(reflecting: job.node as JobNode).children.map(\.label)
         #expect(names.contains("storage") || !names.isEmpty)
-        #expect(job.node.fields.pointee.phase == .ready && job.node.givenName == "here")
+        #expect(job.node.fields.pointee.state.phase == .listed && job.node.givenName == "here")
     }
 }

@@ -68,18 +68,18 @@ struct Broken: Error, Equatable { var number = 0 }
     @Test func jobsAndOperationsDependOnEachOther() async throws {
         let foundation = OperationQueue()
         let operation = AsyncOperation<Int> { 5 }
-        let job = queue.job(after: operation, queue.job { 2 }) { $0 * $1 }
+        let job = queue.job(after: operation.asJob(in: queue), queue.job { 2 }) { $0 * $1 }
         let face = job.asOperation(name: "face")
         let last = face.then { $0 + 1 }
         #expect(!job.isFinished)
         foundation.enqueue(last, face, operation)
         #expect(try await last.value == 11)
         let failed = AsyncOperation<Int> { throw Broken() }
-        let below = queue.job(after: failed) { $0 }
-        queue.add(failed)
+        let below = failed.asJob(in: queue).then { $0 }
+        queue.enqueue(failed)
         await #expect(throws: Broken()) { try await below.value }
         // The operation has ended before the job is made.
-        #expect(try await queue.job(after: operation) { $0 }.value == 5)
+        #expect(try await operation.asJob(in: queue).value == 5)
     }
 
     // MARK: Cancelling
@@ -180,13 +180,13 @@ struct Broken: Error, Equatable { var number = 0 }
         let leaving = Task { try await left.value }
         leaving.cancel()
         await #expect(throws: CancellationError.self) { try await leaving.value }
-        let cancelling = Task { try await cancelled.value(cancellingJob: true) }
+        let cancelling = Task { try await cancelled.valueOrCancel() }
         cancelling.cancel()
         await #expect(throws: OperationCancelled(operation: "both ways")) { try await cancelling.value }
         #expect(!left.isCancelled && cancelled.isFinished)
         queue.resume()
-        #expect(try await left.value(cancellingJob: true) == 1)
-        #expect(try await left.value(cancellingJob: false) == 1)
+        #expect(try await left.valueOrCancel() == 1)
+        #expect(try await left.value == 1)
     }
 
     @Test func aHookRunsOnceWithTheResultAlsoAfterTheEnd() async throws {
@@ -209,7 +209,7 @@ struct Broken: Error, Equatable { var number = 0 }
             end.wait()
         }
         let face = job.asOperation()
-        queue.add(face)
+        queue.enqueue(face)
         begun.wait()
         #expect(eventually { face.isExecuting })
         face.cancel()

@@ -18,23 +18,24 @@ import Interlock
         let held = Latch(count: 1)
         let running = other.job(name: "running", isBlocking: true) { held.wait() }
         let nowhere = AsyncOperation<Void>(name: "nowhere") {}
-        let first = queue.job(after: running, name: "first") { _ in }
-        let second = queue.job(after: first, nowhere, name: "second") { _, _ in }
-        let third = queue.job(after: first, second, name: "third") { _, _ in }
+        let first = queue.job(name: "first", after: running) { _ in }
+        let second = queue.job(name: "second", after: first, nowhere.asJob(in: queue)) { _, _ in }
+        let third = queue.job(name: "third", after: first, second) { _, _ in }
         let told = third.explainWaiting()
         #expect(Set(told["third"]?.reasons ?? []) == [.dependency("first"), .dependency("second")])
         #expect(
-            Set(told["second"]?.reasons ?? []) == [.dependency("first"), .dependencyInNoQueue("nowhere")]
+            Set(told["second"]?.reasons ?? []) == [.dependency("first"), .dependency("nowhere")]
         )
         #expect(told["first"]?.reasons == [.dependency("running")])
-        #expect(told["nowhere"]?.reasons == [.noQueue])
-        #expect(told.entries.count == 5 && told.circle == nil)
+        #expect(told["nowhere"]?.reasons == [.dependencyInNoQueue("nowhere")])
+        #expect(told.entries.last?.reasons == [.noQueue])
+        #expect(told.entries.count == 6 && told.circle == nil)
         // Of the queue: the same, from all of its jobs.
         #expect(Set(queue.explainWaiting().entries.map(\.operation)) == Set(told.entries.map(\.operation)))
         held.countDown()
         _ = await first.outcome
-        #expect(second.explainWaiting()["second"]?.reasons == [.dependencyInNoQueue("nowhere")])
-        other.add(nowhere)
+        #expect(second.explainWaiting()["nowhere"]?.reasons == [.dependencyInNoQueue("nowhere")])
+        other.enqueue(nowhere)
         try await third.value
         #expect(third.explainWaiting().entries.isEmpty)
     }
@@ -42,7 +43,7 @@ import Interlock
     @Test func aBarrierTellsHowManyComeBeforeIt() async throws {
         let held = Latch(count: 1)
         for _ in 0..<3 { queue.job(isBlocking: true) { held.wait() } }
-        let barrier = queue.addBarrier(name: "wall") {}
+        let barrier = queue.barrier(name: "wall") {}
         let behind = queue.job(name: "behind") {}
         #expect(queue.explainWaiting()["wall"]?.reasons == [.before(3)])
         #expect(
@@ -79,7 +80,7 @@ import Interlock
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
             let queue = InterlockQueue(name: "told")
             let top = AsyncOperation(name: "top") { 1 }
-            let job = queue.job(after: top) { $0 }
+            let job = top.asJob(in: queue)
             // In another queue, and two jobs further.
             let last = InterlockQueue(name: "far").job(after: job.then { $0 }) { $0 }
             top.addDependency(last.asOperation(name: "face"))
@@ -90,7 +91,7 @@ import Interlock
     @Test func anOperationBelowAnotherJobIsNoCycle() async throws {
         let top = AsyncOperation(name: "top") { 1 }
         let middle = AsyncOperation(name: "middle") { 1 }
-        let face = queue.job(after: top) { $0 }.asOperation(name: "face")
+        let face = top.asJob(in: queue).asOperation(name: "face")
         middle.addDependency(face)
         #expect(top.cycle(byDependingOn: middle)?.map(\.name) == ["top", "middle", "face", "top"])
         let free = queue.job { 1 }.asOperation(name: "free")
@@ -104,9 +105,9 @@ import Interlock
         let counter = LifetimeCounter()
         let kept = try await { () async throws -> Job<Int> in
             let operation = AsyncOperation { Counted(1, counter) }
-            let job = queue.job(after: operation) { $0.id }
+            let job = operation.asJob(in: queue).then { $0.id }
             let below = InterlockQueue(name: "other").job(after: job) { $0 + 1 }
-            queue.add(operation)
+            queue.enqueue(operation)
             #expect(try await below.value == 2)
             return below
         }()

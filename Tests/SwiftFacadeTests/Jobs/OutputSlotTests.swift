@@ -75,7 +75,7 @@ private struct Nothing: Equatable, Sendable {}
             let job = queue.job { (Counted(1, counter), 0, 0) }
             let below = job.then { Counted($0.0.id + 1, counter) }
             let operation = AsyncOperation { (Counted(3, counter), 0, 0) }
-            queue.add(operation)
+            queue.enqueue(operation)
             _ = try await (below.value, operation.value)
             try await queue.wait()
         }()

@@ -27,13 +27,13 @@ private let depth = underThreadSanitizer(2_000, instead: 20_000)
         let all = page.flatMap(on: queue) { number in
             number < count ? Self.page(number + 1, of: count, on: queue, last: last) : last()
         }
-        queue.add(page)
+        queue.enqueue(page)
         return all
     }
 
     @Test func stepsThatMakeStepsEndAtAnyDepth() async throws {
         let all = Self.page(0, of: depth, on: queue) { AsyncOperation { 7 } }
-        queue.add(all)
+        queue.enqueue(all)
         #expect(try await all.value == 7)
         try await queue.wait()
     }
@@ -51,7 +51,7 @@ private let depth = underThreadSanitizer(2_000, instead: 20_000)
                 begun.give()
             }
         }
-        queue.add(all)
+        queue.enqueue(all)
         await begun.taken()
         all.cancel()
         await #expect(throws: OperationCancelled.self) { try await all.value }
@@ -65,7 +65,7 @@ private let depth = underThreadSanitizer(2_000, instead: 20_000)
         let parts = Trace<Completion<Int>>()
         func step() -> AsyncOperation<Int> {
             let first = AsyncOperation<Int> { 0 }
-            queue.add(first)
+            queue.enqueue(first)
             let step = first.flatMap(on: queue) { _ in
                 AsyncOperation { (completion: Completion<Int>) in
                     completion.onCancel { completion.fail(JobFailure()) }
@@ -73,7 +73,7 @@ private let depth = underThreadSanitizer(2_000, instead: 20_000)
                     begun.give()
                 }
             }
-            queue.add(step)
+            queue.enqueue(step)
             return step
         }
         let outer = step()

@@ -243,15 +243,15 @@ struct HeldOperation {
             foundation.name = "foundation"
             foundation.isSuspended = true
             let operation = AsyncOperation<Int>(name: "page") { 1 }
-            if isOwnFirst { own.add(operation) }
+            if isOwnFirst { own.enqueue(operation) }
             foundation.enqueue(operation)
-            own.add(operation)
+            own.enqueue(operation)
         }
         let seen =
             isOwnFirst
             ? "OperationQueue.enqueue(\"page\"): it is in the queue own already, and cannot be added to "
                 + "\"foundation\""
-            : "InterlockQueue.add(\"page\"): it is in queue \"foundation\" already"
+            : "InterlockQueue.enqueue(\"page\"): it is in queue \"foundation\" already"
         #expect(sentence(result).contains("\(seen); an operation is added once"))
     }
 }

@@ -71,27 +71,26 @@ import Interlock
         queue.enqueue(failed, cancelled, fine)
         let all = AsyncOperation<String>(
             after: failed.substituting(7),
-            cancelled.asOptional,
-            failed.asResult,
-            failed.ignored
-        ) { number, missing, result, _ in
-            guard case .failure(let error) = result else { return "no error" }
-            return "\(number) \(missing as Any) \((error as? JobFailure)?.why ?? "?")"
+            cancelled.asResult,
+            failed.asResult
+        ) { number, missing, result in
+            guard case .failure(let error) = result, case .failure(let end) = missing else {
+                return "no error"
+            }
+            return "\(number) \(end is OperationCancelled) \((error as? JobFailure)?.why ?? "?")"
         }
         let none = AsyncOperation<String>(
             after: fine.substituting(7),
-            fine.asOptional,
-            fine.asResult,
-            fine.ignored
-        ) { number, optional, result, _ in "\(number) \(optional ?? 0) \((try? result.get()) ?? 0)" }
+            fine.asResult
+        ) { number, result in "\(number) \((try? result.get()) ?? 0)" }
         queue.enqueue(all, none)
-        #expect(try await all.value == "7 nil no network")
-        #expect(try await none.value == "5 5 5")
+        #expect(try await all.value == "7 true no network")
+        #expect(try await none.value == "5 5")
     }
 
     @Test func anInputWhoseDependencyWasRemovedSaysSo() async throws {
         let above = AsyncOperation<Int>(name: "above") { 1 }
-        let inputs: [Upstream<Int?>] = [above.asOptional]
+        let inputs: [Upstream<Result<Int, any Error>>] = [above.asResult]
         let below = AsyncOperation<Int>(name: "below", after: above.substituting(3), inputs[0]) { number, _ in
             number
         }
@@ -105,17 +104,17 @@ import Interlock
     @Test func zipGivesAllOutputsAndAndTakesAnyInput() async throws {
         let (number, word, flag) = sources()
         let failed = AsyncOperation<Int> { throw JobFailure() }
-        let zipped = AsyncOperation.zip(number, word, flag, failed.asOptional, name: "zipped")
+        let zipped = AsyncOperation.zip(number, word, flag, failed.substituting(0), name: "zipped")
         let both = number.and(failed.substituting(9))
         let broken = AsyncOperation.zip(number, failed)
-        let all = AsyncOperation.all(of: [number.asOptional, failed.asOptional])
+        let all = AsyncOperation.all(of: [number.substituting(0), failed.substituting(0)])
         #expect(zipped.dependencies == [number, word, flag, failed] && all.dependencies == [number, failed])
         #expect(both.dependencies == [number, failed])
         queue.enqueue(failed, zipped, both, broken, all)
         let value = try await zipped.value
-        #expect(value.0 == 4 && value.1 == "four" && value.2 && value.3 == nil && zipped.name == "zipped")
+        #expect(value.0 == 4 && value.1 == "four" && value.2 && value.3 == 0 && zipped.name == "zipped")
         #expect(try await both.value == (4, 9))
-        #expect(try await all.value == [4, nil])
+        #expect(try await all.value == [4, 0])
         await #expect(throws: JobFailure()) { try await broken.value }
     }
 
@@ -140,7 +139,7 @@ import Interlock
                 captured.touch()
                 return 1
             }
-            _ = AsyncOperation.zip(first, first.asOptional)
+            _ = AsyncOperation.zip(first, first.asResult)
         }
         #expect(freed.value == 3)
     }

@@ -52,7 +52,7 @@ import Testing
                         let page = Page(3)
                         page.queuePriority = .high
                         try book.add(page)
-                        own.add(book)
+                        own.enqueue(book)
                         print(book.title, try await book.value)
                     }
                 }

@@ -55,7 +55,7 @@ enum Memory {
         let queue = InterlockQueue(isSuspended: true)
         defer { end(queue) }
         return bytes {
-            for number in 0..<count { queue.add(AsyncOperation<Int> { number }) }
+            for number in 0..<count { queue.enqueue(AsyncOperation<Int> { number }) }
             return [Int]()
         }
     }

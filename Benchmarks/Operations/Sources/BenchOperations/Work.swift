@@ -80,7 +80,7 @@ enum Contenders {
         run(graph) { node in
             AsyncOperation<Int> { node }
         } enqueue: {
-            queue.add($0)
+            queue.enqueue($0)
         } wait: {
             queue.wait()
         }
@@ -91,7 +91,7 @@ enum Contenders {
         run(graph) { node in
             BlockOperation { keep(node) }
         } enqueue: {
-            queue.add($0)
+            queue.enqueue($0)
         } wait: {
             queue.wait()
         }

@@ -11,37 +11,30 @@ import InterlockSync
 ///
 /// ```swift
 /// let keychain = ExclusionCategory("keychain")
-/// let downloads = ExclusionCategory("downloads").limit(4)
+/// let downloads = ExclusionCategory("downloads", limit: 4)
 /// let page = AsyncOperation<Image>(name: "page") { try await render(url) }
 /// page.excludes(keychain, downloads)
 /// ```
 ///
-/// Two values of the same name are the same category. A value of constants: may be used from any thread.
+/// Values of the same name are of the same category. A value of constants: may be used from any thread.
 public struct ExclusionCategory: Sendable, Hashable, CustomStringConvertible {
     /// The name.
     public let name: String
     /// How many operations of the category work at once at most.
     public let limit: Int
 
-    /// Makes a category of which one operation works at a time.
-    public init(_ name: String) { self.init(name, places: 1) }
-
-    private init(_ name: String, places: Int) {
-        self.name = name
-        limit = places
-    }
-
-    /// The category with another limit; below 1 is misuse. Operations that use the category at the same time must give
-    /// the same limit; two different ones are misuse, named when the second operation comes.
-    public func limit(_ places: Int) -> ExclusionCategory {
-        if places < 1 {
+    /// Makes a category of which `limit` operations work at a time; below 1 is misuse. Operations that use the category
+    /// at the same time must give the same limit; two different ones are misuse, named when the second operation comes.
+    public init(_ name: String, limit: Int = 1) {
+        if limit < 1 {
             misuse(
-                "ExclusionCategory.limit",
+                "ExclusionCategory.init",
                 "\"\(name)\"",
-                "\(places) places: at least one operation must be allowed"
+                "a limit of \(limit): at least one operation must be allowed"
             )
         }
-        return ExclusionCategory(name, places: places)
+        self.name = name
+        self.limit = limit
     }
 
     /// The operations that hold the category, by name, first come first. The answer may be old.
@@ -50,14 +43,6 @@ public struct ExclusionCategory: Sendable, Hashable, CustomStringConvertible {
     /// The operations that wait for the category, by name, in the order in which they will get it. The answer may be
     /// old.
     public var waiters: [String] { ExclusionRegistry.names(in: name, holding: false) }
-
-    /// Whether both are the same category: the limit does not count.
-    public static func == (one: ExclusionCategory, other: ExclusionCategory) -> Bool {
-        one.name == other.name
-    }
-
-    /// Hashes the name.
-    public func hash(into hasher: inout Hasher) { hasher.combine(name) }
 
     /// The name.
     public var description: String { name }
@@ -83,7 +68,8 @@ extension AsyncOperation {
     @discardableResult
     public final func excludes(_ categories: ExclusionCategory...) -> Self {
         changePolicies("excludes") { policies in
-            for category in categories where !policies.categories.contains(category) {
+            for category in categories
+            where !policies.categories.contains(where: { $0.name == category.name }) {
                 policies.categories.append(category)
             }
         }

@@ -57,7 +57,7 @@ extension AsyncOperation {
             seen = "it is in queue \(misuseName(first.name, of: first)) already"
         case (.waiting, let node as WorkNode): seen = "it is in the queue \(node.core.name) already"
         case (.waiting, _): seen = "it is in a queue already"
-        case (.finished, _): seen = "it has finished"
+        case (.ended, _): seen = "it has finished"
         default: seen = "it is executing"
         }
         misuse(

@@ -34,7 +34,7 @@ extension ExplainingQueue {
 
 /// What the record knows of the waiting of its operation.
 struct OperationStanding {
-    var phase: OperationRecord.Phase
+    var phase: WorkState.Phase
     var admission: WaitReason?
     var isCancelled: Bool
     var hasOutcome: Bool

@@ -225,7 +225,7 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
         }
         let (children, isLast) = ledger.begin()
         for child in children { run(child) }
-        if isLast { settleResult() }
+        if isLast { finishWithResults() }
     }
 
     /// The queue of the children, and whether nothing else runs in it.
@@ -274,11 +274,11 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
         members.withLock { $0.weights.end(child) }
         let removal = ledger.remove(child, error: error)
         if removal.cancelsOthers { cancelChildren() }
-        if removal.isLast { NestedEnds.run { self.settleResult() } }
+        if removal.isLast { NestedEnds.run { self.finishWithResults() } }
     }
 
     /// All children have ended.
-    private func settleResult() {
+    private func finishWithResults() {
         let children = members.withLock { members in
             defer { members.children = [] }
             return members.children
@@ -298,7 +298,6 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
 
     /// Cancels the children; the last of them ends the group.
     public final override func executionCancelled() {
-        runCancelHandlers()
         ledger.close()
         cancelChildren()
     }

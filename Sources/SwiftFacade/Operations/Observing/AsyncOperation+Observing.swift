@@ -35,7 +35,7 @@ extension AsyncOperation {
     /// The same for a queue of the other kind.
     public final func produce(_ other: Operation, on queue: InterlockQueue) {
         announceProduced(other)
-        queue.add(other)
+        queue.enqueue(other)
     }
 
     /// Adds a listener; nil after the end.
@@ -50,7 +50,7 @@ extension AsyncOperation {
     /// Made when it is first wanted; nil after the end.
     func observation() -> Observation? {
         record.withLock { record in
-            if record.phase == .finished { return nil }
+            if record.hasEnded { return nil }
             let observation = record.held.observation ?? Observation()
             record.held.observation = observation
             return observation

@@ -55,7 +55,7 @@ extension AsyncOperation {
                 do {
                     try await condition.ask(question)
                 } catch {
-                    refuseBeforeWork(
+                    refuseAdmission(
                         ConditionRefused(operation: bareName, condition: condition.name, reason: error)
                     )
                     return
@@ -82,7 +82,7 @@ extension AsyncOperation {
         switch ticket.enter() {
         case .taken: goOn(place, hasWaited: hasWaited)
         // A cancellation may have broken the circle since, and the work have begun.
-        case .waits: if let deadlock = ticket.deadlock() { refuseBeforeWork(deadlock) }
+        case .waits: if let deadlock = ticket.deadlock() { refuseAdmission(deadlock) }
         case .withdrawn: return
         }
     }
@@ -107,7 +107,7 @@ extension AsyncOperation {
             return
         }
         if let limit { limitWork(limit) }
-        beginWork()
+        runWork()
     }
 
     /// The alarm does not keep the operation: dropped unfinished, it gives back what it holds.
@@ -122,13 +122,13 @@ extension AsyncOperation {
 
     /// Does nothing where the work has ended, or was cancelled before.
     final func timeLimitPassed(_ limit: Duration) {
-        if limitIsFirst(limit, hasBegun: true) { executionCancelled() }
+        if limitIsFirst(limit, hasBegun: true) { stopWork() }
     }
 
     private func limitIsFirst(_ limit: Duration, hasBegun: Bool) -> Bool {
         let error = OperationTimedOut(operation: bareName, limit: limit)
         let (isFirst, listeners) = record.withLock {
-            ($0.requestTimeOut(error, hasBegun: hasBegun), $0.listeners)
+            ($0.timeOut(error, hasBegun: hasBegun), $0.listeners)
         }
         if isFirst { tellCancelled(listeners) }
         return isFirst

@@ -20,7 +20,7 @@ extension AsyncOperation: HeldBackOperation {
     final func beHeldBack(_ call: String) {
         let reason: String? = record.withLock { record in
             if record.isHeldBack { return "it was submitted already; an operation is submitted once" }
-            if record.phase == .finished { return "it has finished already; an operation runs once" }
+            if record.hasEnded { return "it has finished already; an operation runs once" }
             if record.phase != .waiting { return "it is executing already; an operation runs once" }
             if record.held.queue != nil { return "it is in a queue already; an operation is added once" }
             record.isHeldBack = true
@@ -31,8 +31,7 @@ extension AsyncOperation: HeldBackOperation {
 
     final func supersede() {
         finish(error: OperationSuperseded(operation: bareName))
-        // Whatever dependencies it waits for.
-        begin()
+        startUnchecked()
     }
 
     final func onCancelBeforeStart(_ handler: @escaping @Sendable () -> Void) {

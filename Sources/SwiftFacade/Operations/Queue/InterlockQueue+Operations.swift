@@ -13,18 +13,18 @@ extension InterlockQueue {
     /// with ``OperationQueueClosed``; one of another class than ``AsyncOperation`` is cancelled and finishes.
     ///
     /// - Parameter isBlocking: runs on ``WorkerPool/blocking``; so do the children of a group without a given queue.
-    public func add(_ operation: Operation, isBlocking: Bool = false) {
+    public func enqueue(_ operation: Operation, isBlocking: Bool = false) {
         core.add(operation, isBlocking: isBlocking)
     }
 
-    /// As ``add(_:isBlocking:)-(Operation,_)``, without asking for the operation's class.
-    public func add<Output>(_ operation: AsyncOperation<Output>, isBlocking: Bool = false) {
+    /// The same, without asking for the operation's class.
+    public func enqueue<Output>(_ operation: AsyncOperation<Output>, isBlocking: Bool = false) {
         core.add(operation as any QueuedOperation, isBlocking)
     }
 
     /// Adds the operations in their order.
-    public func enqueue(_ operations: Operation...) {
-        for operation in operations { add(operation) }
+    public func enqueue(_ first: Operation, _ second: Operation, _ others: Operation...) {
+        for operation in [first, second] + others { enqueue(operation) }
     }
 
     /// The operations that have not finished, in no particular order; light jobs are not among them.

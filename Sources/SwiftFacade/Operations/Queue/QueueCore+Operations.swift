@@ -20,10 +20,10 @@ extension QueueCore {
         operation.announceEnqueued()
         let node = WorkNode(self, operation, isBlocking: isBlocking)
         // Before the operation knows its node, and may tell it to run.
-        node.enter(done: 0)
+        node.enterQueue(done: 0)
         let isRefused = node.isFinished
         if let reason = operation.enter(node) {
-            misuse("InterlockQueue.add", misuseName(operation.name, of: operation), reason)
+            misuse("InterlockQueue.enqueue", misuseName(operation.name, of: operation), reason)
         }
         if isRefused { return end(refused: operation) }
         operation.tellQueueIfReady()
@@ -33,18 +33,18 @@ extension QueueCore {
         let name = misuseName(operation.name, of: operation)
         if operation.isFinished || operation.isExecuting {
             let state = operation.isFinished ? "has finished" : "is executing"
-            misuse("InterlockQueue.add", name, "it \(state) already; an operation runs once")
+            misuse("InterlockQueue.enqueue", name, "it \(state) already; an operation runs once")
         }
         if let owner = ForeignOwners.add(operation, to: self.name) {
             misuse(
-                "InterlockQueue.add",
+                "InterlockQueue.enqueue",
                 name,
                 "it is in the queue \(owner) already; an operation is added once"
             )
         }
         let work = ForeignWork(operation)
         let node = WorkNode(self, work, isBlocking: isBlocking)
-        node.enter(done: 0)
+        node.enterQueue(done: 0)
         if node.isFinished { return end(refused: operation) }
         work.awaitReadiness(node)
     }

@@ -28,7 +28,7 @@ extension WorkNode {
 
     /// The priority has been set.
     func priorityChanged() {
-        if let operation, readPriority(of: operation) { core.admit(self) }
+        if let operation, readPriority(of: operation) { core.list(self) }
     }
 }
 
@@ -159,7 +159,7 @@ extension AsyncOperation: QueuedOperation {
                     "it is in queue \(misuseName(queue.name, of: queue)) already; an operation is added once"
             default: break
             }
-            if record.phase == .finished { return "it has finished already; an operation runs once" }
+            if record.hasEnded { return "it has finished already; an operation runs once" }
             if record.phase != .waiting { return "it is executing already; an operation runs once" }
             record.held.queue = node
             return nil

@@ -11,14 +11,14 @@ extension AsyncOperation {
     /// Runs a closure on what the operations above have given.
     ///
     /// ```swift
-    /// let page = AsyncOperation(name: "page", after: text, pictures.asOptional) { text, pictures in
-    ///     Page(text, pictures ?? [])
+    /// let page = AsyncOperation(name: "page", after: text, pictures.substituting([])) { text, pictures in
+    ///     Page(text, pictures)
     /// }
     /// ```
     ///
     /// The operation depends on each of them, in whatever queue it is. Where one failed or was cancelled, the closure
     /// does not run and the operation fails with that error, the first in order; unless the input says otherwise
-    /// (``substituting(_:)``, ``asOptional``, ``asResult``, ``ignored``). An input whose dependency was removed fails it
+    /// (``substituting(_:)``, ``asResult``). An input whose dependency was removed fails it
     /// with ``OperationInputMissing``.
     ///
     /// - Parameters:
@@ -80,7 +80,7 @@ extension AsyncOperation {
 
     /// An operation that waits for all inputs and gives what they gave, or the first error in order.
     ///
-    /// `AsyncOperation.zip(a, b.asOptional, c)`: any number, each as in `init(name:after:body:)`.
+    /// `AsyncOperation.zip(a, b.asResult, c)`: any number, each as in `init(name:after:body:)`.
     public static func zip<each Input: OperationUpstream>(
         _ inputs: repeat each Input,
         name: String? = nil

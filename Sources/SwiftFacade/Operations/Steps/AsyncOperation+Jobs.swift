@@ -6,31 +6,51 @@ import Foundation
 import InterlockPool
 import InterlockSync
 
-extension AsyncOperation: JobUpstream {
-    /// For ``JobUpstream``.
-    public final func _add(_ edge: JobEdge) -> Bool {
-        let wait = OperationWait(edge.node)
-        let waits = record.withLock { $0.addFinishHook { _ in wait.end() } } != nil
-        if !waits { wait.isOver = true }
-        if waits { edge.node.wait(behind: self) }
-        return waits
+extension AsyncOperation {
+    /// The operation as a job in `queue`, for the jobs that take its output: it ends when the operation has finished, in
+    /// whatever queue that is, with its outcome; with ``OperationAbandoned`` where nothing keeps the operation any more,
+    /// and it has not run. Cancelling the job does not cancel the operation.
+    public final func asJob(in queue: InterlockQueue) -> Job<Output> {
+        let end = OperationEnd<Output>(bareName)
+        let node = BlockNode<Output>(queue.core, JobOptions(name: name), pending: 2) { try end.output() }
+        let edge = OperationEdge(end, node)
+        let waits = record.withLock { $0.addFinishHook { edge.end(with: Self.own($0).result) } } != nil
+        if waits { node.wait(behind: self) } else { edge.take(result) }
+        node.enterQueue(done: waits ? 0 : 1)
+        return Job(node: node)
     }
-
-    /// For ``JobUpstream``.
-    public final func _settledOutput() throws -> Output { try output(forStep: "job") }
 }
 
-/// The edge from an operation to a job. An operation that goes without an end takes it along: the job, which was
-/// cancelled, is kept no longer.
+/// What an operation has ended with, for the job that stands for it: it does not keep the operation.
+private final class OperationEnd<Output: Sendable>: Sendable {
+    private let result: VisibleMutex<Result<Output, any Error>>
+
+    init(_ name: String) { result = VisibleMutex(.failure(OperationAbandoned(operation: name))) }
+
+    func set(_ result: Result<Output, any Error>) { self.result.withLock { $0 = result } }
+    func output() throws -> Output { try result.withLock { $0 }.get() }
+}
+
+/// The edge from an operation to the job that stands for it. An operation that goes without an end takes it along.
 // `isOver` is set by the hook, or where the edge was made after the operation's end.
-private final class OperationWait: @unchecked Sendable {
+private final class OperationEdge<Output: Sendable>: @unchecked Sendable {
+    private let result: OperationEnd<Output>
     private let node: JobNode
-    var isOver = false
+    private var isOver = false
 
-    init(_ node: JobNode) { self.node = node }
+    init(_ result: OperationEnd<Output>, _ node: JobNode) {
+        self.result = result
+        self.node = node
+    }
 
-    func end() {
+    /// Without the job: it was not told to wait.
+    func take(_ outcome: Result<Output, any Error>?) {
         isOver = true
+        if let outcome { result.set(outcome) }
+    }
+
+    func end(with outcome: Result<Output, any Error>?) {
+        take(outcome)
         node.dependencyEnded()
     }
 

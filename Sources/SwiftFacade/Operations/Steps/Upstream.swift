@@ -7,7 +7,8 @@ import InterlockPool
 import InterlockSync
 
 /// Something that gives an operation its input: an ``AsyncOperation``, or what one makes of itself to say what is taken
-/// where it fails: `a.substituting(0)`, `a.asOptional`, `a.asResult`, `a.ignored`.
+/// where it fails: `a.substituting(0)`, `a.asResult`. Where nothing is taken, ``AsyncOperation/addDependency(_:onFailure:)``
+/// says what a failure does.
 public protocol OperationUpstream<Taken>: Sendable {
     /// What the operation below is given.
     associatedtype Taken: Sendable
@@ -36,33 +37,21 @@ extension AsyncOperation: OperationUpstream {
 
     /// Its output, or `value` where it failed or was cancelled.
     public final func substituting(_ value: Output) -> Upstream<Output> {
-        Upstream(operation: self) { step in
-            let outcome = try self.outcome(forStep: step)
+        let either = asResult
+        return Upstream(operation: self) { step in
+            let outcome = try either.take(step)
             return (try? outcome.get()) ?? value
-        }
-    }
-
-    /// Its output, or nil where it failed or was cancelled.
-    public final var asOptional: Upstream<Output?> {
-        Upstream(operation: self) { step in
-            let outcome = try self.outcome(forStep: step)
-            return try? outcome.get()
         }
     }
 
     /// Its output or its error, which fails nothing.
     public final var asResult: Upstream<Outcome> {
-        Upstream(operation: self) { try self.outcome(forStep: $0) }
-    }
-
-    /// Nothing: its end is waited for, however it ends.
-    public final var ignored: Upstream<Void> {
-        Upstream(operation: self) { _ = try self.outcome(forStep: $0) }
-    }
-
-    /// Throws where there is no outcome: the dependency was removed.
-    private func outcome(forStep step: String) throws -> Outcome {
-        guard let result else { throw OperationInputMissing(operation: step, upstream: bareName) }
-        return result
+        Upstream(operation: self) { step in
+            // Removed as a dependency, it may have no outcome yet.
+            guard let outcome = self.result else {
+                throw OperationInputMissing(operation: step, upstream: self.bareName)
+            }
+            return outcome
+        }
     }
 }

@@ -69,25 +69,6 @@ extension InterlockQueue {
 
     // MARK: Ending
 
-    /// Suspends until the queue is empty, for `limit` at most, in a cancelled task too; the queue stays open.
-    ///
-    /// - Returns: the names of what had not ended, sorted; of what has none, type and address.
-    public func drain(within limit: Duration) async -> [String] {
-        await suspend(within: limit)
-        return left.map(\.bareName).sorted()
-    }
-
-    /// As the suspending form. Blocks the thread.
-    @available(
-        *,
-        noasync,
-        message: "it would block a thread of the cooperative pool; use `await drain(within:)` in a function"
-    )
-    public func drain(within limit: Duration) -> [String] {
-        _ = core.block(until: InterlockSync.deadline(in: limit))
-        return left.map(\.bareName).sorted()
-    }
-
     /// Lets nothing more in, suspends until the queue is empty, for `limit` at most, in a cancelled task too, and cancels
     /// what is left then. A suspended queue stays suspended until then.
     ///

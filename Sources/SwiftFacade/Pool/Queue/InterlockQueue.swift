@@ -103,7 +103,7 @@ public final class InterlockQueue: Sendable {
     ///
     /// A job before it that waits for one behind it never runs.
     @discardableResult
-    public func addBarrier<Output: Sendable>(
+    public func barrier<Output: Sendable>(
         name: String? = nil,
         _ body: @escaping @Sendable () throws -> Output
     ) -> Job<Output> {

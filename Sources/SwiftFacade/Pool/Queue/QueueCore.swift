@@ -105,23 +105,23 @@ package final class QueueCore: Sendable {
 
     /// Runs `body` as a job without a result.
     package func run(_ body: @escaping @Sendable () -> Void) {
-        BlockNode<Void>(self, JobOptions(), pending: 1, body).enter(done: 0)
+        BlockNode<Void>(self, JobOptions(), pending: 1, body).enterQueue(done: 0)
     }
 
     /// What has not finished.
     package var nodes: [JobNode] { stripes.nodes }
 
     /// A job has become ready in a held stripe.
-    package func admit(_ node: JobNode) {
-        admit(node, freesPlace: false)
+    package func list(_ node: JobNode) {
+        list(node, freesPlace: false)
     }
 
     /// A job that was submitted in a free stripe, and has not begun in a held one.
-    func readmit(_ node: JobNode) {
-        admit(node, freesPlace: true)
+    func relist(_ node: JobNode) {
+        list(node, freesPlace: true)
     }
 
-    private func admit(_ node: JobNode, freesPlace: Bool) {
+    private func list(_ node: JobNode, freesPlace: Bool) {
         set { state in
             if freesPlace { state.running -= 1 }
             let mayRun = state.isOver || node.fields.pointee.isBarrier
@@ -182,12 +182,12 @@ package final class QueueCore: Sendable {
         set { state in
             guard let before = beginGeneration(&state) else { return isRefused = true }
             // A barrier waits for its turn: so nothing runs here.
-            node.enter(done: 0)
+            node.enterQueue(done: 0)
             state.barriers.append(node, before: before)
             barrierMayRun(&state)
         }
         // The closed queue ends it, and what it held is freed: outside the lock.
-        if isRefused { node.enter(done: 0) }
+        if isRefused { node.enterQueue(done: 0) }
     }
 
     /// The nodes that were added after the last barrier; nil in a closed queue. In the same hold of all stripes they

@@ -98,7 +98,7 @@ extension JobNode {
     /// The node is listed with `priority`, where it has not ended.
     final func isListed(with priority: JobPriority) -> Bool {
         withStripe { fields, _ in
-            if fields.pointee.phase == .ready, fields.pointee.priority == priority { return true }
+            if fields.pointee.state.phase == .listed, fields.pointee.priority == priority { return true }
             fields.pointee.listings.remove(JobListings(priority))
             return false
         }
@@ -109,8 +109,8 @@ extension JobNode {
     final func takePlace(_ priority: JobPriority) -> Bool {
         withStripe { fields, _ in
             fields.pointee.listings.remove(JobListings(priority))
-            if fields.pointee.phase != .ready || fields.pointee.priority != priority { return false }
-            fields.pointee.phase = .submitted
+            if fields.pointee.state.phase != .listed || fields.pointee.priority != priority { return false }
+            fields.pointee.state.move(to: .submitted)
             fields.pointee.era = placedEra
             return true
         }
@@ -121,5 +121,7 @@ extension JobNode {
         withStripe { fields, _ in fields.pointee.listings.insert(.behindBarrier).inserted }
     }
 
-    final var isWaitingBehindBarrier: Bool { withStripe { fields, _ in fields.pointee.phase == .ready } }
+    final var isWaitingBehindBarrier: Bool {
+        withStripe { fields, _ in fields.pointee.state.phase == .listed }
+    }
 }

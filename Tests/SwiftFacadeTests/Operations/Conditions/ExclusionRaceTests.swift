@@ -16,7 +16,8 @@ import Interlock
     /// Cancellations meet operations that wait for categories, get them, work, and end.
     @Test func cancellationsRaceWithTheHandoverOfCategories() async throws {
         let categories = [
-            ExclusionCategory("raced 0"), ExclusionCategory("raced 1"), ExclusionCategory("raced 2").limit(3),
+            ExclusionCategory("raced 0"), ExclusionCategory("raced 1"),
+            ExclusionCategory("raced 2", limit: 3),
         ]
         let crowds = (0..<3).map { _ in Crowd() }
         let (ran, cancelled) = (Counter(), Counter())
@@ -57,7 +58,7 @@ import Interlock
     @Test func cancellationsRaceWithDelaysAndConditions() async throws {
         let clock = ManualClock()
         let (ran, ended) = (Counter(), Counter())
-        let category = ExclusionCategory("raced by delays").limit(50)
+        let category = ExclusionCategory("raced by delays", limit: 50)
         queue.maxConcurrentOperationCount = 100
         for _ in 0..<100 {
             let operations = (0..<100).map { number in

@@ -38,7 +38,7 @@ final class Held: Sendable {
     init() { queue.maxConcurrentOperationCount = 64 }
 
     @Test(arguments: [1, 3]) func noMoreThanTheLimitWorkAtOnce(limit: Int) async throws {
-        let category = ExclusionCategory("limited to \(limit)").limit(limit)
+        let category = ExclusionCategory("limited to \(limit)", limit: limit)
         let crowd = Crowd()
         let operations = (0..<60).map { _ in
             AsyncOperation<Void> {
@@ -60,7 +60,7 @@ final class Held: Sendable {
     }
 
     @Test func severalWorkAtOnceUpToTheLimit() async throws {
-        let category = ExclusionCategory("several").limit(2)
+        let category = ExclusionCategory("several", limit: 2)
         let held = (0..<3).map { Held("\($0)", category) }
         for one in held {
             queue.addOperation(one.operation)
@@ -283,7 +283,7 @@ final class Held: Sendable {
 
     // Of two places one is held by an operation outside the circle: it will come free.
     @Test func aSecondPlaceIsAWayOut() async throws {
-        let category = ExclusionCategory("two places").limit(2)
+        let category = ExclusionCategory("two places", limit: 2)
         let other = Held("other", category)
         queue.addOperation(other.operation)
         await other.begun.taken()
@@ -302,7 +302,7 @@ final class Held: Sendable {
     @Test func twoLimitsOfOneCategoryAreReported() async {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
             let holder = AsyncOperation<Int>(name: "holder") { (_: Completion<Int>) in _ = sleep(60) }
-            holder.excludes(ExclusionCategory("net").limit(2))
+            holder.excludes(ExclusionCategory("net", limit: 2))
             Thread { holder.start() }.start()
             while ExclusionCategory("net").holders.isEmpty { sched_yield() }
             AsyncOperation<Int>(name: "other") { 1 }.excludes(ExclusionCategory("net")).start()
@@ -316,8 +316,8 @@ final class Held: Sendable {
 
     @Test func aLimitBelowOneIsReported() async {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            _ = ExclusionCategory("none").limit(0)
+            _ = ExclusionCategory("none", limit: 0)
         }
-        #expect(sentence(result).contains("ExclusionCategory.limit(\"none\"): 0 places"))
+        #expect(sentence(result).contains("ExclusionCategory.init(\"none\"): a limit of 0: at least one operation must be allowed"))
     }
 }

@@ -38,7 +38,7 @@ import Interlock
             let queue = OperationQueue()
             queue.maxConcurrentOperationCount = 1
             queue.addOperation(operation)
-        case .interlockQueue: InterlockQueue(limit: 1).add(operation)
+        case .interlockQueue: InterlockQueue(limit: 1).enqueue(operation)
         case .none: operation.start()
         }
     }

@@ -34,7 +34,7 @@ private let depth = underThreadSanitizer(300, instead: 900)
     private var suspendedLevels: Int { groups.count { $0.isSuspended } }
 
     private func begin() async {
-        queue.add(groups[0])
+        queue.enqueue(groups[0])
         await begun.taken()
     }
 
@@ -86,7 +86,7 @@ private let depth = underThreadSanitizer(300, instead: 900)
                 begun.give()
             }
         )
-        InterlockQueue(name: "beside").add(other)
+        InterlockQueue(name: "beside").enqueue(other)
         await begun.taken()
         let seen = Trace<Bool>()
         groups[depth - 100].onFinish { _ in

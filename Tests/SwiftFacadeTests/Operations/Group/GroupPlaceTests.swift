@@ -46,7 +46,7 @@ import Interlock
             try inner.add(below)
             try outer.add(inner)
         }
-        queue.add(outer)
+        queue.enqueue(outer)
         #expect(try await outer.value == (0..<3).map { [$0, $0 + 10, $0 + 20] })
     }
 
@@ -87,7 +87,7 @@ import Interlock
             try group.add(AsyncOperation { number })
             return group
         }
-        for group in groups { queue.add(group) }
+        for group in groups { queue.enqueue(group) }
         for (number, group) in groups.enumerated() { #expect(try await group.value == [number]) }
     }
 
@@ -97,7 +97,7 @@ import Interlock
         let group = home.group(nil, of: Int.self)
         let child = AsyncOperation<Int> { 1 }
         try group.add(child)
-        queue.add(group)
+        queue.enqueue(group)
         await eventually("the child is in its queue") { home.count == 1 }
         #expect(home.operations.first === child && queue.count == 1)
         home.resume()
@@ -189,7 +189,7 @@ import Interlock
             last = last.then { $0 + 1 }
             try group.add(last)
         }
-        queue.add(group)
+        queue.enqueue(group)
         #expect(try await group.value == Array(0...2_000))
     }
 
@@ -266,7 +266,7 @@ import Interlock
         cancelled.cancel()
         await eventually("freed with the cancellation") { freed.value == 2 }
         let ran = try group()
-        queue.add(ran)
+        queue.enqueue(ran)
         _ = try await ran.value
         await eventually("freed with the end, while the group is kept") { freed.value == 3 }
         #expect(ran.isFinished && !cancelled.isFinished)

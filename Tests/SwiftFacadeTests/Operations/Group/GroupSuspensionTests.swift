@@ -44,7 +44,7 @@ enum ChildHome: CaseIterable {
         case .ownBesideOperationQueue, .placeInOperationQueue, .givenOperationQueue:
             Stage(group: group, outer: outer) { foundation.addOperation($0) }
         case .ownBesideInterlockQueue, .placeInInterlockQueue, .givenInterlockQueue:
-            Stage(group: group, outer: outer) { own.add($0) }
+            Stage(group: group, outer: outer) { own.enqueue($0) }
         }
     }
 }
@@ -55,7 +55,7 @@ func letOthersRun() async {
     for _ in 0..<50 {
         let (one, other) = (AsyncOperation<Int> { 1 }, AsyncOperation<Int> { 2 })
         foundation.addOperation(one)
-        own.add(other)
+        own.enqueue(other)
         _ = await (one.outcome, other.outcome)
     }
 }

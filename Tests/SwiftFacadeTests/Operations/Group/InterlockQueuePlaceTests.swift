@@ -19,8 +19,8 @@ import Interlock
         let queue = InterlockQueue(isSuspended: true)
         let group = GroupOperation<Int>(on: queue)
         try group.add(AsyncOperation { 1 })
-        queue.add(group)
-        let barrier = queue.addBarrier { 2 }
+        queue.enqueue(group)
+        let barrier = queue.barrier { 2 }
         queue.resume()
         #expect(try await group.value == [1])
         #expect(try await barrier.value == 2)
@@ -39,7 +39,7 @@ import Interlock
                 }
             )
         }
-        queue.add(group)
+        queue.enqueue(group)
         let names = try await group.value
         #expect(names.allSatisfy { $0.hasPrefix("group-pool") }, "\(names)")
         #expect(crowd.most == 1)
@@ -58,7 +58,7 @@ import Interlock
         )
         let waiting = AsyncOperation<Int> { 1 }
         try group.add(waiting)
-        queue.add(group)
+        queue.enqueue(group)
         await begun.taken()
         queue.cancelAll()
         await #expect(throws: OperationCancelled(operation: "group")) { try await group.value }

@@ -220,17 +220,18 @@ private let chainLength = repetitions(100_000, underThreadSanitizer: 20_000)
         }
     }
 
-    /// The job holds the operation, whose hook holds the job's node.
-    @Test func aCancelledJobBehindAnOperationThatNeverRunsIsFreed() {
+    /// The operation's hook holds the node of the job that stands for it.
+    @Test func aJobBehindAnOperationThatIsDroppedEndsWithThat() async {
         let queue = InterlockQueue(name: "queue")
         weak var node: JobNode?
+        let below: Job<Int>
         do {
             let operation = AsyncOperation<Int>(name: "never") { 1 }
-            let job = queue.job(after: operation) { $0 + 1 }
+            let job = operation.asJob(in: queue)
             node = job.node
-            job.cancel()
+            below = job.then { $0 + 1 }
         }
-        #expect(node == nil)
-        #expect(queue.count == 0)
+        await #expect(throws: OperationAbandoned(operation: "never")) { try await below.value }
+        #expect(await eventuallySuspending { node == nil && queue.count == 0 })
     }
 }

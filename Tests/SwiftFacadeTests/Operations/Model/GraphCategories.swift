@@ -19,7 +19,7 @@ final class GraphCategories: Sendable {
 
     init(limits: [Int]) {
         let run = Self.runs.increment()
-        all = limits.enumerated().map { ExclusionCategory("graph \(run), category \($0)").limit($1) }
+        all = limits.enumerated().map { ExclusionCategory("graph \(run), category \($0)", limit: $1) }
         crowds = limits.map { _ in Crowd() }
     }
 

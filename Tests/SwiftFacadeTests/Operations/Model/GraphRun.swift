@@ -226,7 +226,7 @@ final class GraphRun: @unchecked Sendable {
         if isHeldBack { for queue in queues { queue.resume() } }
     }
 
-    private func add(_ number: Int) { queues[plan.nodes[number].queue].add(operations[number]) }
+    private func add(_ number: Int) { queues[plan.nodes[number].queue].enqueue(operations[number]) }
 
     /// The thread that races.
     private func cancelAndRemove() {

@@ -83,7 +83,7 @@ private enum PriorityOrder {
                 let operation = Self.make(forms[number], number, trace)
                 operation.queuePriority = priorities[number]
                 if forms[number] == .cancelled { operation.cancel() }
-                queue.add(operation)
+                queue.enqueue(operation)
             }
             queue.resume()
             await blocking { queue.waitUntilEmpty() }

@@ -84,7 +84,7 @@ struct OwnQueue: QueueUnderTest {
 
     var operations: [Operation] { queue.operations }
     var count: Int { queue.count }
-    func add(_ operation: Operation) { queue.add(operation) }
+    func add(_ operation: Operation) { queue.enqueue(operation) }
     func suspend() { queue.suspend() }
     func resume() { queue.resume() }
     func cancelAll() { queue.cancelAll() }

@@ -150,8 +150,8 @@ import Interlock
         let (operation, begun, completion) = held()
         queue.enqueue(operation)
         await begun.taken()
-        let waiter = Task { try await operation.value(cancellingOperation: true) }
-        let other = Task { try await operation.value(cancellingOperation: false) }
+        let waiter = Task { try await operation.valueOrCancel() }
+        let other = Task { try await operation.value }
         other.cancel()
         await #expect(throws: CancellationError.self) { try await other.value }
         #expect(!operation.isCancelled)
@@ -170,7 +170,7 @@ import Interlock
         }
         queue.enqueue(operation)
         await begun.taken()
-        let waiter = Task { try await operation.value(cancellingOperation: true) }
+        let waiter = Task { try await operation.valueOrCancel() }
         waiter.cancel()
         #expect(try await waiter.value == 3)
     }

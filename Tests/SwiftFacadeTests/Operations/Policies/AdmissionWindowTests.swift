@@ -8,7 +8,7 @@
 //   ending thread                          thread that goes on after a wait
 //   records the outcome
 //                                          finds it: neither work nor `didStart`
-//   settles
+//   ends
 
 import Foundation
 import Testing
@@ -74,12 +74,12 @@ private final class KeptPlace: ResumingQueue {
     {
         let events = Trace<String>()
         let (operation, place) = await waited(wait, events)
-        let recorded = operation.record.withLock { $0.record(.failure(JobFailure())) }
-        #expect(recorded.accepted && recorded.mustSettle)
+        let recorded = operation.record.withLock { $0.decide(.failure(JobFailure())) }
+        #expect(recorded.isFirst && recorded.mustEnd)
         place.goOn()
         #expect(operation.executions.value == 0 && events.events.isEmpty)
         #expect(operation.isExecuting && !operation.isFinished)
-        operation.settle(wasExecuting: true)
+        operation.end(wasExecuting: true)
         #expect(throws: JobFailure()) { try operation.result?.get() }
         #expect(operation.isFinished && events.events == ["finish"])
     }
@@ -101,7 +101,7 @@ private final class KeptPlace: ResumingQueue {
         let operation = AsyncOperation<Int> { completion in kept.withLock { $0 = completion } }
         operation.excludes(ExclusionCategory("window of a late refusal"))
         operation.start()
-        operation.refuseBeforeWork(JobFailure())
+        operation.refuseAdmission(JobFailure())
         #expect(operation.isExecuting)
         kept.withLock { $0.take() }?.succeed(3)
         #expect(throws: Never.self) { try #expect(operation.result?.get() == 3) }
@@ -122,7 +122,7 @@ private final class KeptPlace: ResumingQueue {
         operation.addCondition(
             OperationCondition("first") { _ in
                 asked.add("first")
-                _ = operation.record.withLock { $0.record(.failure(JobFailure())) }
+                _ = operation.record.withLock { $0.decide(.failure(JobFailure())) }
             }
         )
         operation.addCondition(OperationCondition("second") { _ in asked.add("second") })
@@ -131,7 +131,7 @@ private final class KeptPlace: ResumingQueue {
         let task = operation.record.withLock { $0.held.policies?.conditionTask }
         await task?.value
         #expect(asked.events == ["first"] && place.count == 0)
-        operation.settle(wasExecuting: true)
+        operation.end(wasExecuting: true)
         operation.onFinish { _ in ended.give() }
         await ended.taken()
         #expect(operation.executions.value == 0)

@@ -29,7 +29,7 @@ import Interlock
                 first.value.withLock { $0 = completion }
                 begun.give()
             }
-            queue.add(operation)
+            queue.enqueue(operation)
             begun.take()
         }
 

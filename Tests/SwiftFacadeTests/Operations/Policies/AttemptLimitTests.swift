@@ -53,7 +53,7 @@ import Interlock
     ) async throws {
         let (queue, function) = (queue.make(1), Function())
         let operation = AsyncOperation<Int>(name: "tried", retry: policy()) { function.begin($0) }
-        queue.add(operation)
+        queue.enqueue(operation)
         await function.begun.taken()
         await clock.advanceSleeper(by: .seconds(2))
         #expect(function.told.events.isEmpty)
@@ -87,7 +87,7 @@ import Interlock
             return number
         }
         let queue = queue.make(1)
-        queue.add(operation)
+        queue.enqueue(operation)
         await begun.taken()
         await clock.advanceSleeper(by: .seconds(3))
         await untilLimitsPassed(1, of: operation)
@@ -117,7 +117,7 @@ import Interlock
             return 2
         }
         let queue = queue.make(1)
-        queue.add(operation)
+        queue.enqueue(operation)
         await clock.advanceSleeper(by: .seconds(3))
         await eventually("it pauses") { [clock] in clock.asked.count == 2 }
         await clock.advanceSleeper(by: .seconds(1))
@@ -218,7 +218,11 @@ import Interlock
             }
         }
         let own = InterlockQueue(pool: try WorkerPool(name: "attempts", threads: 1))
-        if queue.description == "OperationQueue" { place.addOperation(operation) } else { own.add(operation) }
+        if queue.description == "OperationQueue" {
+            place.addOperation(operation)
+        } else {
+            own.enqueue(operation)
+        }
         await clock.advanceSleeper(by: .seconds(3))
         let value = try await operation.value
         if queue.description == "OperationQueue" {

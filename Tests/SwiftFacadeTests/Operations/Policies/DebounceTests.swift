@@ -228,7 +228,7 @@ import Interlock
             }
             switch how {
             case "twice": debouncer.submit(operation)
-            case "queued": queue.add(operation)
+            case "queued": queue.enqueue(operation)
             default: operation.start()
             }
             debouncer.submit(operation)

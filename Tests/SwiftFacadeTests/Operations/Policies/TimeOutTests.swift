@@ -175,7 +175,7 @@ import Interlock
         let rounds = 10_000
         let (finished, cancelled, timedOut) = (Counter(), Counter(), Counter())
         let ends = Counter()
-        let category = ExclusionCategory("raced by limits").limit(4)
+        let category = ExclusionCategory("raced by limits", limit: 4)
         for round in stride(from: 0, to: rounds, by: 100) {
             let batch = (0..<100).map { _ in Held("raced", category) }
             for held in batch {

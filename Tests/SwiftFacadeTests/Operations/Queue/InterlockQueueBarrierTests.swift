@@ -26,9 +26,9 @@ import Interlock
             end.take()
         }
         await begun.taken()
-        queue.addBarrier(name: "first") { trace.add("first") }
+        queue.barrier(name: "first") { trace.add("first") }
         let early = queue.job(name: "early") { trace.add("other") }
-        let cancelled = queue.addBarrier(name: "cancelled") { trace.add("cancelled") }
+        let cancelled = queue.barrier(name: "cancelled") { trace.add("cancelled") }
         let late = queue.job(name: "late") { trace.add("other") }
         cancelled.cancel()
         #expect(isHeld(early) && isHeld(late))
@@ -60,13 +60,13 @@ import Interlock
     /// While it runs, what it holds has not begun.
     @Test func whatARunningBarrierHoldsEndsWhenTheQueueIsShutDown() async throws {
         let (begun, end) = (Handshake(), Handshake())
-        queue.addBarrier {
+        queue.barrier {
             begun.give()
             end.takeOnWorker()
         }
         await begun.taken()
         let held = AsyncOperation<Int>(name: "held") { 1 }
-        queue.add(held)
+        queue.enqueue(held)
         _ = await queue.shutDown(within: .zero)
         await eventually("it ends beside the barrier") { held.isFinished }
         end.give()
@@ -75,7 +75,7 @@ import Interlock
     }
 
     @Test(arguments: [false, true]) func behindItsLastBarrierAQueueIsFree(isCancelled: Bool) async throws {
-        let barrier = queue.addBarrier {}
+        let barrier = queue.barrier {}
         if isCancelled { barrier.cancel() }
         try await queue.wait()
         let stripes = queue.core.stripes
@@ -95,7 +95,7 @@ import Interlock
             end.take()
         }
         await begun.taken()
-        if behindBarrier { queue.addBarrier {}.cancel() }
+        if behindBarrier { queue.barrier {}.cancel() }
         queue.limit = 1
         let next = queue.job { 1 }
         #expect(isHeld(next))
@@ -112,7 +112,7 @@ import Interlock
         }
         await begun.taken()
         let operation = AsyncOperation<Int> { 1 }
-        queue.add(operation)
+        queue.enqueue(operation)
         for priority in [Operation.QueuePriority.high, .low, .veryHigh] { operation.queuePriority = priority }
         #expect(operation.node?.isPlaced == false && !operation.isFinished)
         end.give()

@@ -33,23 +33,6 @@ import Interlock
         #expect(blockQueue(queue, until: .now))
     }
 
-    @Test func drainingReportsWhatIsLeftAndKeepsTheQueueOpen() async throws {
-        let (begun, end) = (Event(), Latch(count: 1))
-        queue.job(name: "stuck", isBlocking: true) {
-            begun.happen()
-            end.wait()
-        }
-        begun.wait()
-        let operation = AsyncOperation<Void>(name: "behind") {}
-        queue.suspend()
-        queue.add(operation)
-        #expect(await queue.drain(within: .milliseconds(1)) == ["behind", "stuck"])
-        queue.resume()
-        end.countDown()
-        #expect(await queue.drain(within: .seconds(60)) == [])
-        #expect(try await queue.job { 1 }.value == 1)
-    }
-
     @Test func shuttingDownReportsAndCancelsWhatIsLeftAndLetsNothingIn() async throws {
         let (begun, end, ran) = (Event(), Latch(count: 1), Counter())
         queue.limit = 1
@@ -63,9 +46,9 @@ import Interlock
         foreign.name = "foreign"
         let job = queue.job(name: "job") { ran.increment() }
         queue.enqueue(own, foreign)
-        queue.addBarrier(name: "barrier") { ran.increment() }
+        queue.barrier(name: "barrier") { ran.increment() }
         let behind = AsyncOperation<Int>(name: "z behind") { ran.increment() }
-        queue.add(behind)
+        queue.enqueue(behind)
         let left = await queue.shutDown(within: .milliseconds(1))
         #expect(left == ["barrier", "foreign", "job", "own", "stuck", "z behind"])
         // Without the end of the one that is stuck.
@@ -90,7 +73,7 @@ import Interlock
         do {
             let counter = Counter()
             captured = counter
-            barrier = queue.addBarrier { _ = counter.increment() }
+            barrier = queue.barrier { _ = counter.increment() }
         }
         await #expect(throws: OperationQueueClosed(queue: "queue")) { try await barrier.value }
         #expect(captured == nil, "a refused barrier keeps what its closure held")
@@ -108,12 +91,10 @@ import Interlock
         let behind = job.then { $0 + 1 }
         let ending = Task { [queue] in
             withUnsafeCurrentTask { $0?.cancel() }
-            let drained = await queue.drain(within: .milliseconds(1))
             end.happen()
-            return (drained, await queue.shutDown(within: .seconds(600)))
+            return await queue.shutDown(within: .seconds(600))
         }
-        let (drained, cancelled) = await ending.value
-        #expect(drained.contains("slow") && cancelled == [])
+        #expect(await ending.value == [])
         #expect(try await behind.value == 2)
     }
 
@@ -124,15 +105,14 @@ import Interlock
             end.wait()
         }
         begun.wait()
-        queue.addBarrier(name: "behind") {}
+        queue.barrier(name: "behind") {}
         let queue = queue
         let seen = await blocking {
             (
-                queue.wait(timeout: .milliseconds(1)), queue.drain(within: .milliseconds(1)),
-                queue.shutDown(within: .milliseconds(1))
+                queue.wait(timeout: .milliseconds(1)), queue.shutDown(within: .milliseconds(1))
             )
         }
-        #expect(!seen.0 && seen.1 == ["behind", "slow"] && seen.2 == ["behind", "slow"])
+        #expect(!seen.0 && seen.1 == ["behind", "slow"])
         end.happen()
         #expect(await blocking { queue.wait(timeout: .seconds(600)) })
     }
@@ -235,8 +215,8 @@ import Interlock
             core = queue.core
             for _ in 0..<100 {
                 let tracked = Tracked(freed: freed)
-                queue.add(AsyncOperation<Void> { withExtendedLifetime(tracked) {} })
-                queue.add(BlockOperation { withExtendedLifetime(tracked) {} })
+                queue.enqueue(AsyncOperation<Void> { withExtendedLifetime(tracked) {} })
+                queue.enqueue(BlockOperation { withExtendedLifetime(tracked) {} })
             }
         }
         #expect(eventually { core == nil && freed.value == 100 })
@@ -258,7 +238,7 @@ import Interlock
             for (above, below) in operations {
                 barrier.wait()
                 switch thread {
-                case 0: queue.add(below)
+                case 0: queue.enqueue(below)
                 case 1: above.start()
                 default: below.cancel()
                 }

@@ -17,7 +17,7 @@ import Interlock
         let plain = try await queue.job(isBlocking: true) { threadName() }.value
         let other = try await queue.job { threadName() }.value
         let operation = AsyncOperation<String> { () async -> String in threadName() }
-        queue.add(operation, isBlocking: true)
+        queue.enqueue(operation, isBlocking: true)
         let pools = [plain, other, try await operation.value].map { $0.prefix { $0 != "-" } }
         #expect(pools[0] == pools[2] && pools[0] != pools[1], "\(pools)")
     }
@@ -30,7 +30,7 @@ import Interlock
         for priority in [Operation.QueuePriority.veryLow, .low, .normal, .high, .veryHigh] {
             let operation = AsyncOperation<Void> { trace.add(priority) }
             operation.queuePriority = priority
-            queue.add(operation)
+            queue.enqueue(operation)
         }
         held.release()
         try await queue.wait()
@@ -48,7 +48,7 @@ import Interlock
         ] as [(String, Operation.QueuePriority)] {
             let operation = AsyncOperation<Void> { trace.add(name) }
             operation.queuePriority = priority
-            queue.add(operation)
+            queue.enqueue(operation)
         }
         queue.resume()
         try await queue.wait()

@@ -27,7 +27,7 @@ import Interlock
         last.addDependency(late)
         queue.enqueue(last, late, own)
         #expect(queue.count == 3 && queue.operations.count == 3)
-        queue.add(block)
+        queue.enqueue(block)
         try await queue.wait()
         #expect(trace.events == ["block", "own", "late", "last"])
         #expect(last.isFinished && queue.operations.isEmpty && queue.count == 0)
@@ -42,7 +42,7 @@ import Interlock
         }
         for (above, below) in zip(operations, operations.dropFirst()) { below.addDependency(above) }
         for (number, operation) in operations.enumerated().reversed() {
-            if number % 2 == 0 { queue.add(operation) } else { foundation.addOperation(operation) }
+            if number % 2 == 0 { queue.enqueue(operation) } else { foundation.addOperation(operation) }
         }
         try await OperationQueue.finished(operations)
         try await queue.wait()
@@ -66,7 +66,7 @@ import Interlock
 
     @Test func anOperationMayTakeItsTimeToSayThatItIsReady() async throws {
         let slow = SlowlyReady()
-        queue.add(slow)
+        queue.enqueue(slow)
         #expect(!slow.isFinished)
         slow.mayBegin.withLock { $0 = true }
         try await queue.wait()
@@ -80,7 +80,7 @@ import Interlock
         let crowd = Crowd()
         for number in 0..<30 {
             if number % 2 == 0 {
-                queue.add(
+                queue.enqueue(
                     AsyncOperation<Void> { completion in
                         crowd.enter()
                         DispatchQueue.global().async {
@@ -123,7 +123,7 @@ import Interlock
         queue.job { trace.add("normal") }
         let operation = AsyncOperation<Void> { trace.add("high") }
         operation.queuePriority = .veryHigh
-        queue.add(operation)
+        queue.enqueue(operation)
         queue.resume()
         try await queue.wait()
         #expect(trace.events == ["high", "normal", "low"])
@@ -149,7 +149,7 @@ import Interlock
         func add(_ name: String, _ priority: Operation.QueuePriority) -> Operation {
             let operation = AsyncOperation<Void>(name: name) { trace.add(name) }
             operation.queuePriority = priority
-            queue.add(operation)
+            queue.enqueue(operation)
             return operation
         }
         _ = add("very low", .veryLow)
@@ -164,7 +164,7 @@ import Interlock
         lowered.queuePriority = .veryLow
         let foreign = BlockOperation { trace.add("foreign") }
         foreign.queuePriority = .high
-        queue.add(foreign)
+        queue.enqueue(foreign)
         queue.resume()
         try await queue.wait()
         #expect(
@@ -184,9 +184,9 @@ import Interlock
             end.wait()
         }
         begun.wait()
-        queue.addBarrier { trace.add("barrier") }
+        queue.barrier { trace.add("barrier") }
         let behind = AsyncOperation<Void> { trace.add("behind") }
-        queue.add(behind)
+        queue.enqueue(behind)
         behind.queuePriority = .veryHigh
         end.countDown()
         try await queue.wait()
@@ -199,9 +199,9 @@ import Interlock
         let plain = try await blocking.job { threadName() }.value
         let job = try await blocking.job { () async -> String in threadName() }.value
         let operation = AsyncOperation<String> { () async -> String in threadName() }
-        blocking.add(operation)
+        blocking.enqueue(operation)
         let again = AsyncOperation<String>(repeating: .times(2)) { () async -> String in threadName() }
-        blocking.add(again)
+        blocking.enqueue(again)
         let pool = plain.prefix { $0 != "-" }
         #expect(job.hasPrefix(pool) && !pool.isEmpty, "\(plain), \(job)")
         #expect(try await operation.value.hasPrefix(pool))
@@ -209,7 +209,7 @@ import Interlock
         let (group, inner) = (GroupOperation<[String]>(), GroupOperation<String>())
         try inner.add(AsyncOperation { threadName() })
         try group.add(inner)
-        queue.add(group, isBlocking: true)
+        queue.enqueue(group, isBlocking: true)
         #expect(try await group.value[0][0].hasPrefix(pool))
     }
 
@@ -217,7 +217,7 @@ import Interlock
     @Test func aBlockingJobBehindAnotherOneRunsOnTheBlockingPool() async throws {
         queue.suspend()
         let above = queue.job { threadName() }
-        let below = queue.job(after: above, isBlocking: true) { _ in threadName() }
+        let below = queue.job(isBlocking: true, after: above) { _ in threadName() }
         let last = queue.job(after: below) { _ in threadName() }
         queue.resume()
         let names = [try await above.value, try await below.value, try await last.value]
@@ -235,10 +235,10 @@ import Interlock
             end.wait()
             trace.add("before")
         }
-        let first = queue.addBarrier(name: "first") { trace.add("barrier") }
+        let first = queue.barrier(name: "first") { trace.add("barrier") }
         let after = AsyncOperation<Void>(name: "after") { trace.add("after") }
-        queue.add(after)
-        queue.addBarrier { trace.add("second barrier") }
+        queue.enqueue(after)
+        queue.barrier { trace.add("second barrier") }
         queue.job { trace.add("end") }
         begun.wait()
         #expect(after.record.withLock { $0.held.queue }?.reasonNotStarted(after) == .barrier("first"))
@@ -257,9 +257,9 @@ import Interlock
             end.wait()
         }
         begun.wait()
-        let first = queue.addBarrier(name: "first") { 1 }
+        let first = queue.barrier(name: "first") { 1 }
         let after = queue.job(name: "after") { 2 }
-        let second = queue.addBarrier(name: "second") { 3 }
+        let second = queue.barrier(name: "second") { 3 }
         let last = queue.job(name: "last") { 4 }
         #expect(queue.explainWaiting()["after"]?.reasons == [.barrier("first")])
         first.cancel()
@@ -267,7 +267,7 @@ import Interlock
         // What came before the cancelled one still comes before the next.
         #expect(queue.explainWaiting()["second"]?.reasons == [.before(1)])
         #expect(queue.explainWaiting()["last"]?.reasons == [.barrier("second")])
-        let between = queue.addBarrier(name: "between") { 5 }
+        let between = queue.barrier(name: "between") { 5 }
         between.cancel()
         let held = queue.job(name: "held") { 6 }
         #expect(queue.explainWaiting()["held"]?.reasons == [.barrier("second")])
@@ -276,7 +276,7 @@ import Interlock
         #expect(values == [3, 4, 6])
         // An empty queue's barrier runs at once.
         try await queue.wait()
-        #expect(try await queue.addBarrier { 7 }.value == 7)
+        #expect(try await queue.barrier { 7 }.value == 7)
         #expect(try await queue.job { 8 }.value == 8)
     }
 
@@ -288,7 +288,7 @@ import Interlock
                 let (queue, end) = (InterlockQueue(name: "barrier"), Latch(count: 1))
                 onThreads(2) { thread in
                     if thread == 0 {
-                        queue.addBarrier { end.wait() }
+                        queue.barrier { end.wait() }
                         return
                     }
                     var isHeld: Bool?
@@ -317,7 +317,7 @@ import Interlock
             end.wait()
         }
         begun.wait()
-        queue.add(AsyncOperation<Void>(name: "held") {})
+        queue.enqueue(AsyncOperation<Void>(name: "held") {})
         queue.job(name: "light") {}
         for name in ["held", "light"] {
             #expect(queue.explainWaiting()[name]?.reasons == [.queueIsFull("queue", running: ["busy"])])
@@ -339,15 +339,15 @@ import Interlock
         let twice = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
             alarm(20)
             let operation = AsyncOperation<Void>(name: "twice") {}
-            InterlockQueue(name: "first", isSuspended: true).add(operation)
+            InterlockQueue(name: "first", isSuspended: true).enqueue(operation)
             let first = InterlockQueue(name: "held", isSuspended: true)
             let held = AsyncOperation<Void>(name: "twice") {}
-            first.add(held)
-            first.add(held)
+            first.enqueue(held)
+            first.enqueue(held)
         }
         #expect(
             sentence(twice).contains(
-                "interlock: InterlockQueue.add(\"twice\"): it is in the queue held already"
+                "interlock: InterlockQueue.enqueue(\"twice\"): it is in the queue held already"
             )
         )
         let foreign = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
@@ -355,12 +355,12 @@ import Interlock
             let first = InterlockQueue(name: "held", isSuspended: true)
             let operation = BlockOperation {}
             operation.name = "block"
-            first.add(operation)
-            InterlockQueue().add(operation)
+            first.enqueue(operation)
+            InterlockQueue().enqueue(operation)
         }
         #expect(
             sentence(foreign).contains(
-                "interlock: InterlockQueue.add(\"block\"): it is in the queue held already"
+                "interlock: InterlockQueue.enqueue(\"block\"): it is in the queue held already"
             )
         )
         let finished = await #expect(
@@ -370,9 +370,9 @@ import Interlock
             alarm(20)
             let operation = AsyncOperation<Void>(name: "done") {}
             operation.start()
-            InterlockQueue().add(operation)
+            InterlockQueue().enqueue(operation)
         }
-        #expect(sentence(finished).contains("InterlockQueue.add(\"done\"): it has finished already"))
+        #expect(sentence(finished).contains("InterlockQueue.enqueue(\"done\"): it has finished already"))
     }
 
     @Test func aLimitBelowOneIsReported() async {

@@ -65,7 +65,7 @@ private final class CancelledWhileRaised: AsyncOperation<Void>, @unchecked Senda
     @Test func aCancellationThatTakesANewPriorityOverListsTheOperation() {
         let queue = InterlockQueue(name: "serial", limit: 1, isSuspended: true)
         let operation = CancelledWhileRaised()
-        queue.add(operation)
+        queue.enqueue(operation)
         operation.queuePriority = .veryHigh
         #expect(operation.isCancelled && !operation.isFinished)
         queue.resume()
@@ -78,8 +78,8 @@ private final class CancelledWhileRaised: AsyncOperation<Void>, @unchecked Senda
     @Test func aPriorityThatIsSetWhileTheQueueAsksForItCounts() async throws {
         let queue = InterlockQueue(name: "serial", limit: 1, isSuspended: true)
         let trace = Trace<String>()
-        queue.add(AsyncOperation<Void> { trace.add("first") })
-        queue.add(RaisedWhileAsked { trace.add("raised") })
+        queue.enqueue(AsyncOperation<Void> { trace.add("first") })
+        queue.enqueue(RaisedWhileAsked { trace.add("raised") })
         queue.resume()
         try await queue.wait()
         #expect(trace.events == ["raised", "first"])
@@ -93,7 +93,7 @@ private final class CancelledWhileRaised: AsyncOperation<Void>, @unchecked Senda
         let queue = InterlockQueue(name: "queue", pool: held.pool)
         let trace = Trace<Int>()
         let operations = (0..<3).map { number in AsyncOperation<Void> { trace.add(number) } }
-        for operation in operations { queue.add(operation) }
+        for operation in operations { queue.enqueue(operation) }
         operations[1].queuePriority = .veryHigh
         queue.limit = 1
         held.release()

@@ -52,7 +52,7 @@ private final class AsksWhenFreed: Sendable {
             end.wait()
         }
         begun.wait()
-        queue.addBarrier {}
+        queue.barrier {}
         #expect(nodesKept(of: 2_000, cancelledIn: queue) <= 64)
         end.countDown()
         queue.wait()
@@ -76,7 +76,7 @@ private final class AsksWhenFreed: Sendable {
         let queue = InterlockQueue(name: "changing", limit: 1, isSuspended: true)
         let trace = Trace<String>()
         let operation = AsyncOperation<Void> { trace.add("changed") }
-        queue.add(operation)
+        queue.enqueue(operation)
         let before = queue.core.readyEntries
         for _ in 0..<2_000 {
             for priority in [Operation.QueuePriority.low, .veryHigh, .veryLow, .high, .normal] {
@@ -85,7 +85,7 @@ private final class AsksWhenFreed: Sendable {
         }
         #expect(before == 1)
         #expect(queue.core.readyEntries == 5)
-        queue.add(AsyncOperation<Void> { trace.add("second") })
+        queue.enqueue(AsyncOperation<Void> { trace.add("second") })
         queue.resume()
         queue.wait()
         #expect(trace.events == ["changed", "second"])
@@ -100,10 +100,10 @@ private final class AsksWhenFreed: Sendable {
             end.wait()
         }
         begun.wait()
-        queue.addBarrier {}
+        queue.barrier {}
         var nodes: [WeakNode] = []
         for _ in 0..<40 {
-            let barrier = queue.addBarrier {}
+            let barrier = queue.barrier {}
             for _ in 0..<50 {
                 let job = queue.job { 1 }
                 job.cancel()
@@ -125,7 +125,7 @@ private final class AsksWhenFreed: Sendable {
                 queue.suspend()
                 return AsksWhenFreed(queue, freed)
             }
-            queue.add(operation)
+            queue.enqueue(operation)
             operation.queuePriority = .high
         }
         queue.resume()

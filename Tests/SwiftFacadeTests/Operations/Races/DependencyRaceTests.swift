@@ -59,7 +59,7 @@ import Interlock
                 make: { _ in Pair(removes: false) },
                 racers: { $0.first.finish(.success(1)) },
                 { $0.second.finish(.success(2)) },
-                { queue.add($0.below) },
+                { queue.enqueue($0.below) },
                 judge: { $0.complaints() }
             )
         }
@@ -74,7 +74,7 @@ import Interlock
                 make: { _ in Pair(removes: true) },
                 racers: { $0.first.finish(.success(1)) },
                 { $0.below.removeDependency($0.second) },
-                { queue.add($0.below) },
+                { queue.enqueue($0.below) },
                 judge: { $0.complaints() }
             )
         }
@@ -91,7 +91,7 @@ import Interlock
                 Pair.self,
                 make: { _ in
                     let pair = Pair(removes: true)
-                    queue.add(pair.below)
+                    queue.enqueue(pair.below)
                     return pair
                 },
                 racers: { $0.second.finish(.success(2)) },
@@ -141,7 +141,7 @@ import Interlock
                 },
                 { crossing in
                     let late = crossing.above.then { $0 + 1 }
-                    queue.add(late)
+                    queue.enqueue(late)
                     crossing.late.value.withLock { $0 = late }
                 },
                 judge: { crossing in
@@ -172,8 +172,8 @@ import Interlock
             for operation in chain { operation.onFinish { [hooks] _ in hooks.increment() } }
             let block = BlockOperation { [foreignRan] in foreignRan.give() }
             block.addDependency(chain[0])
-            queue.add(block)
-            for operation in chain { queue.add(operation) }
+            queue.enqueue(block)
+            for operation in chain { queue.enqueue(operation) }
             self.chain = chain
             self.queue = VisibleMutex(queue)
         }
@@ -219,7 +219,7 @@ import Interlock
             Race.run(
                 [AsyncOperation<Int>].self,
                 make: { round in (0..<3).map { number in AsyncOperation { round + number } } },
-                racers: { for operation in $0 { queue.add(operation) } },
+                racers: { for operation in $0 { queue.enqueue(operation) } },
                 { _ in queue.cancelAll() },
                 judge: { operations in
                     operations.compactMap { operation in

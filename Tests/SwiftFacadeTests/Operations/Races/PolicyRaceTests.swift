@@ -113,10 +113,10 @@ private final class RacedPolicy: Sendable {
                         Self.make(work, counters)
                             .timeOut(after: .seconds(1), clock: HastyClock(turns: round % 5))
                     }
-                    queue.add(subject.raced.dependent)
+                    queue.enqueue(subject.raced.dependent)
                     return subject
                 },
-                racers: { queue.add($0.raced.operation) },
+                racers: { queue.enqueue($0.raced.operation) },
                 { $0.end() },
                 judge: { subject in
                     subject.complaints { result in
@@ -186,10 +186,10 @@ private final class RacedPolicy: Sendable {
                         }
                         return operation
                     }
-                    queue.add(subject.raced.dependent)
+                    queue.enqueue(subject.raced.dependent)
                     return subject
                 },
-                racers: { queue.add($0.raced.operation) },
+                racers: { queue.enqueue($0.raced.operation) },
                 { $0.end() },
                 judge: { subject in
                     let complaints = subject.complaints { result in
@@ -232,18 +232,18 @@ private final class RacedPolicy: Sendable {
     @Test(arguments: QueueKind.all) func categoriesRaceWithTheLimitCancelAndFinish(kind: QueueKind) async {
         let (queue, crowd) = (kind.make(nil), Crowd())
         let categories = [
-            ExclusionCategory("raced on \(kind)"), ExclusionCategory("raced on \(kind), wide").limit(2),
+            ExclusionCategory("raced on \(kind)"), ExclusionCategory("raced on \(kind), wide", limit: 2),
         ]
         let complaints = await blocking {
             Race.run(
                 Rivals.self,
                 make: { round in
                     let rivals = Rivals(round, categories, crowd)
-                    queue.add(rivals.first.raced.dependent)
+                    queue.enqueue(rivals.first.raced.dependent)
                     return rivals
                 },
-                racers: { queue.add($0.first.raced.operation) },
-                { queue.add($0.second) },
+                racers: { queue.enqueue($0.first.raced.operation) },
+                { queue.enqueue($0.second) },
                 { $0.first.end() },
                 judge: { rivals in
                     let complaints = rivals.first.complaints { $0.isTimedOut }
@@ -278,10 +278,10 @@ private final class RacedPolicy: Sendable {
                             }
                         )
                     }
-                    queue.add(subject.raced.dependent)
+                    queue.enqueue(subject.raced.dependent)
                     return subject
                 },
-                racers: { queue.add($0.raced.operation) },
+                racers: { queue.enqueue($0.raced.operation) },
                 { $0.end() },
                 judge: { subject in
                     subject.complaints { subject.isRefused ? $0.isRefused : $0.isValue(1) }

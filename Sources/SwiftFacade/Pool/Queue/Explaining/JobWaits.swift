@@ -42,7 +42,7 @@ extension JobNode {
     fileprivate var successors: [JobNode] {
         withStripe { fields, _ in
             var found: [JobNode] = []
-            if fields.pointee.phase == .finished { return found }
+            if fields.pointee.state.hasEnded { return found }
             // Each lives while this one has not told it of its end.
             var link = fields.pointee.successor
             while let node = link?.takeUnretainedValue() {

@@ -126,11 +126,11 @@ extension JobNode: WaitingWork {
 
     package func reasons(_ above: [any WaitingWork], _ walk: inout WaitWalk) -> [WaitReason]? {
         switch phase {
-        case .finished: nil
-        case .running: [.work]
+        case .ended: nil
+        case .running, .starting, .admitting: [.work]
         case .submitted: []
         case .waiting where !above.isEmpty: above.map { walk.reason(toWaitFor: $0) }
-        case .waiting, .ready: walk.reasonNotBegun(self).map { [$0] } ?? []
+        case .waiting, .listed: walk.reasonNotBegun(self).map { [$0] } ?? []
         }
     }
 

@@ -28,7 +28,7 @@ extension InterlockQueue {
             pending: 1,
             body
         )
-        node.enter(done: 0)
+        node.enterQueue(done: 0)
         return Job(node: node)
     }
 
@@ -41,48 +41,49 @@ extension InterlockQueue {
         _ body: @escaping @Sendable () async throws -> Output
     ) -> Job<Output> {
         let node = TaskNode<Output>(core, JobOptions(name: name, priority: priority), pending: 1, body)
-        node.enter(done: 0)
+        node.enterQueue(done: 0)
         return Job(node: node)
     }
 
-    /// A job that waits for all of `upstream`, jobs and operations in whatever queues, and is given their outputs.
+    /// A job that waits for all of these, of whatever queues, and is given their outputs. An operation is waited for
+    /// as a job (`asJob(in:)`).
     ///
     /// Where one of them failed or was cancelled, `body` is not called, and the job ends with the first error in order.
     @discardableResult
-    public func job<each Above: JobUpstream, Output: Sendable>(
-        after upstream: repeat each Above,
+    public func job<First: Sendable, each Other: Sendable, Output: Sendable>(
         name: String? = nil,
         priority: WorkerPool.Priority = .normal,
         isBlocking: Bool = false,
-        _ body: @escaping @Sendable (repeat (each Above).Output) throws -> Output
+        after first: Job<First>,
+        _ others: repeat Job<each Other>,
+        body: @escaping @Sendable (First, repeat each Other) throws -> Output
     ) -> Job<Output> {
-        var count: Int32 = 0
-        for _ in repeat each upstream { count += 1 }
-        let node = BlockNode<Output>(
-            core,
-            JobOptions(name: name, priority: priority, isBlocking: isBlocking),
-            pending: 1 + count
-        ) {
-            try body(repeat (each upstream)._settledOutput())
+        let options = JobOptions(name: name, priority: priority, isBlocking: isBlocking)
+        var above: [JobNode] = [first.node]
+        repeat above.append((each others).node)
+        let node = BlockNode<Output>(core, options, pending: 1 + Int32(above.count)) {
+            try body(first.node.finalOutput(), repeat (each others).node.finalOutput())
         }
-        enter(node, after: repeat each upstream)
+        node.enterQueue(behind: above)
         return Job(node: node)
     }
 
     /// As the form for a plain closure, with an `async` one.
     @discardableResult
-    public func job<each Above: JobUpstream, Output: Sendable>(
-        after upstream: repeat each Above,
+    public func job<First: Sendable, each Other: Sendable, Output: Sendable>(
         name: String? = nil,
         priority: WorkerPool.Priority = .normal,
-        _ body: @escaping @Sendable (repeat (each Above).Output) async throws -> Output
+        after first: Job<First>,
+        _ others: repeat Job<each Other>,
+        body: @escaping @Sendable (First, repeat each Other) async throws -> Output
     ) -> Job<Output> {
-        var count: Int32 = 0
-        for _ in repeat each upstream { count += 1 }
-        let node = TaskNode<Output>(core, JobOptions(name: name, priority: priority), pending: 1 + count) {
-            try await body(repeat (each upstream)._settledOutput())
+        var above: [JobNode] = [first.node]
+        repeat above.append((each others).node)
+        let options = JobOptions(name: name, priority: priority)
+        let node = TaskNode<Output>(core, options, pending: 1 + Int32(above.count)) {
+            try await body(first.node.finalOutput(), repeat (each others).node.finalOutput())
         }
-        enter(node, after: repeat each upstream)
+        node.enterQueue(behind: above)
         return Job(node: node)
     }
 
@@ -90,36 +91,18 @@ extension InterlockQueue {
     ///
     /// - Complexity: O(*n*).
     @discardableResult
-    public func job<Above: JobUpstream, Output: Sendable>(
-        afterAll upstream: [Above],
+    public func job<Input: Sendable, Output: Sendable>(
         name: String? = nil,
         priority: WorkerPool.Priority = .normal,
         isBlocking: Bool = false,
-        _ body: @escaping @Sendable ([Above.Output]) throws -> Output
+        afterAll upstream: [Job<Input>],
+        _ body: @escaping @Sendable ([Input]) throws -> Output
     ) -> Job<Output> {
-        let pending = Int32(upstream.count) + 1
-        let node = BlockNode<Output>(
-            core,
-            JobOptions(name: name, priority: priority, isBlocking: isBlocking),
-            pending: pending
-        ) {
-            try body(upstream.map { try $0._settledOutput() })
+        let options = JobOptions(name: name, priority: priority, isBlocking: isBlocking)
+        let node = BlockNode<Output>(core, options, pending: 1 + Int32(upstream.count)) {
+            try body(upstream.map { try $0.node.finalOutput() })
         }
-        var done: Int32 = 0
-        for (index, above) in upstream.enumerated() {
-            if !above._add(JobEdge(node: node, isFirst: index == 0)) { done += 1 }
-        }
-        node.enter(done: done)
+        node.enterQueue(behind: upstream.map(\.node))
         return Job(node: node)
-    }
-
-    private func enter<each Above: JobUpstream>(_ node: JobNode, after upstream: repeat each Above) {
-        var done: Int32 = 0
-        var isFirst = true
-        for above in repeat each upstream {
-            if !above._add(JobEdge(node: node, isFirst: isFirst)) { done += 1 }
-            isFirst = false
-        }
-        node.enter(done: done)
     }
 }

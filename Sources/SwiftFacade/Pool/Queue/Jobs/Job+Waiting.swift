@@ -17,7 +17,7 @@ extension Job {
     @discardableResult
     public func wait() -> Outcome {
         _ = block(until: nil)
-        return node.settledOutcome
+        return node.finalOutcome
     }
 
     /// As ``wait()``, until `deadline` at most.
@@ -30,7 +30,7 @@ extension Job {
     )
     @discardableResult
     public func wait(until deadline: ContinuousClock.Instant) -> Outcome? {
-        block(until: deadline) ? node.settledOutcome : nil
+        block(until: deadline) ? node.finalOutcome : nil
     }
 
     /// As ``wait()``, for `timeout` at most.
@@ -44,7 +44,7 @@ extension Job {
     )
     @discardableResult
     public func wait(timeout: Duration) -> Outcome? {
-        block(until: moment(in: timeout)) ? node.settledOutcome : nil
+        block(until: moment(in: timeout)) ? node.finalOutcome : nil
     }
 
     private func block(until deadline: ContinuousClock.Instant?) -> Bool {
@@ -75,13 +75,12 @@ extension Job {
     }
 
     /// As ``value``; a cancelled task also cancels the job, and gets the job's own end.
-    public func value(cancellingJob: Bool) async throws -> Output {
-        guard cancellingJob else { return try await value }
+    public func valueOrCancel() async throws -> Output {
         let end = Promise<Void>()
-        if node.addHook({ end.fulfil(()) }) == nil { return try node.settledOutput() }
+        if node.addHook({ end.fulfil(()) }) == nil { return try node.finalOutput() }
         return try await withTaskCancellationHandler {
             await end.take()
-            return try node.settledOutput()
+            return try node.finalOutput()
         } onCancel: {
             cancel()
         }
@@ -92,7 +91,7 @@ extension Job {
         get async {
             let end = Promise<Void>()
             if node.addHook({ end.fulfil(()) }) != nil { await end.take() }
-            return node.settledOutcome
+            return node.finalOutcome
         }
     }
 
@@ -112,9 +111,9 @@ extension Job {
     private func suspend(until deadline: ContinuousClock.Instant?) async throws(CancellationError) -> Outcome?
     {
         let end = Promise<Void>()
-        guard let hook = node.addHook({ end.fulfil(()) }) else { return node.settledOutcome }
+        guard let hook = node.addHook({ end.fulfil(()) }) else { return node.finalOutcome }
         let how = await end.wait(until: deadline)
-        if how == .granted { return node.settledOutcome }
+        if how == .granted { return node.finalOutcome }
         node.removeHook(hook)
         if how == .cancelled { throw CancellationError() }
         return nil

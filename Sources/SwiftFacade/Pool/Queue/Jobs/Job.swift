@@ -25,14 +25,14 @@ public struct Job<Output: Sendable>: Sendable {
     @usableFromInline package let node: OutputNode<Output>
 
     @inlinable
-    init(node: OutputNode<Output>) { self.node = node }
+    package init(node: OutputNode<Output>) { self.node = node }
 
     /// The name it was made with.
     public var name: String? { node.givenName }
 
     /// The result; nil until there is one. Does not wait. What the work did is visible to the thread that reads it.
     public var result: Outcome? {
-        node.isFinished ? node.settledOutcome : nil
+        node.isFinished ? node.finalOutcome : nil
     }
 
     /// Whether there is a result.
@@ -53,7 +53,7 @@ public struct Job<Output: Sendable>: Sendable {
         _ step: @escaping @Sendable (Output) throws -> Next
     ) -> Job<Next> {
         let next = ThenNode<Output, Next>(node.core, JobOptions(name: name), node, step)
-        next.enter(done: node.add(next, isFirst: true) ? 0 : 1)
+        next.enterQueue(done: node.addSuccessor(next, isFirst: true) ? 0 : 1)
         return Job<Next>(node: next)
     }
 
@@ -64,9 +64,9 @@ public struct Job<Output: Sendable>: Sendable {
         _ step: @escaping @Sendable (Output) async throws -> Next
     ) -> Job<Next> {
         let next = TaskNode<Next>(node.core, JobOptions(name: name), pending: 2) { [node] in
-            try await step(node.settledOutput())
+            try await step(node.finalOutput())
         }
-        next.enter(done: node.add(next, isFirst: true) ? 0 : 1)
+        next.enterQueue(done: node.addSuccessor(next, isFirst: true) ? 0 : 1)
         return Job<Next>(node: next)
     }
 
@@ -78,9 +78,9 @@ public struct Job<Output: Sendable>: Sendable {
         _ rescue: @escaping @Sendable (any Error) throws -> Output
     ) -> Job<Output> {
         let next = BlockNode<Output>(node.core, JobOptions(name: name), pending: 2) { [node] in
-            do { return try node.settledOutput() } catch { return try rescue(error) }
+            do { return try node.finalOutput() } catch { return try rescue(error) }
         }
-        next.enter(done: node.add(next, isFirst: true) ? 0 : 1)
+        next.enterQueue(done: node.addSuccessor(next, isFirst: true) ? 0 : 1)
         return Job(node: next)
     }
 
@@ -109,6 +109,6 @@ public struct Job<Output: Sendable>: Sendable {
     /// this one.
     public func onFinish(_ hook: @escaping @Sendable (Outcome) -> Void) {
         // The node holds its hook until its end.
-        if node.addHook({ [node] in hook(node.settledOutcome) }) == nil { hook(node.settledOutcome) }
+        if node.addHook({ [node] in hook(node.finalOutcome) }) == nil { hook(node.finalOutcome) }
     }
 }

@@ -5,19 +5,6 @@
 import CInterlock
 import InterlockSync
 
-enum JobPhase: UInt8 {
-    /// Waits for dependencies, or for its barrier's turn.
-    case waiting
-    /// In a list of its queue, which may not start it now.
-    case ready
-    /// Given to the pool.
-    case submitted
-    /// Its work has begun.
-    case running
-    /// It has its result.
-    case finished
-}
-
 /// Which of a queue's ready nodes is begun first. Jobs have three of the five.
 package enum JobPriority: Int8 {
     case veryHigh, high, normal, low, veryLow
@@ -83,9 +70,8 @@ final class JobExtrasBox: @unchecked Sendable {
 struct JobFields {
     /// What the work gave; typed by the kind of job.
     var output = OutputSlot()
-    var phase = JobPhase.waiting
+    var state = WorkState()
     var isRefused = false
-    var cancelRequested = false
     var isBarrier = false
     /// Of an operation, as it was when the operation became ready, or was changed in the list.
     var priority: JobPriority

@@ -12,14 +12,14 @@ package class OutputNode<Output: Sendable>: JobNode, @unchecked Sendable {
 
     /// The output of a job that has ended, or its error.
     @inlinable
-    final var settledOutcome: Result<Output, any Error> {
-        if let error = settledError { return .failure(error) }
+    final var finalOutcome: Result<Output, any Error> {
+        if let error = finalError { return .failure(error) }
         return .success(OutputSlot.load(Output.self, from: outputSlot))
     }
 
     @inlinable
-    final func settledOutput() throws -> Output {
-        if let error = settledError { throw error }
+    final func finalOutput() throws -> Output {
+        if let error = finalError { throw error }
         return OutputSlot.load(Output.self, from: outputSlot)
     }
 
@@ -41,7 +41,7 @@ package final class BlockNode<Output: Sendable>: OutputNode<Output>, @unchecked 
     @exclusivity(unchecked) @usableFromInline var body: (@Sendable () throws -> Output)?
 
     @inlinable
-    init(
+    package init(
         _ core: QueueCore,
         _ options: JobOptions,
         pending: Int32,
@@ -86,7 +86,7 @@ final class ThenNode<Input: Sendable, Output: Sendable>: OutputNode<Output>, @un
         guard let upstream, let body else { return nil }
         self.upstream = nil
         self.body = nil
-        return end { try body(upstream.settledOutput()) }
+        return end { try body(upstream.finalOutput()) }
     }
 
     override func dropWork() {

@@ -36,24 +36,24 @@ extension JobNode {
     @usableFromInline
     func endRunning(error: (any Error)?) -> Successor? {
         let ended: Ended? = withStripe { fields, stripe in
-            if fields.pointee.phase == .finished { return nil }
-            let wasCancelled = fields.pointee.cancelRequested && endsCancelled
-            return finish(with: wasCancelled ? cancellation : error, &stripe)
+            if fields.pointee.state.hasEnded { return nil }
+            let wasCancelled = fields.pointee.state.isCancelled && endsCancelled
+            return markEnded(with: wasCancelled ? cancellation : error, &stripe)
         }
-        return ended.flatMap(settle)
+        return ended.flatMap(makeKnown)
     }
 
     /// Under the stripe's lock, once.
     @inline(__always)
-    func finish(with error: (any Error)?, _ stripe: inout Stripe) -> Ended {
+    func markEnded(with error: (any Error)?, _ stripe: inout Stripe) -> Ended {
         let fields = fields
-        let phase = fields.pointee.phase
+        let phase = fields.pointee.state.phase
         let hasBegun = phase == .submitted || phase == .running
         var freesPlace = false
         if hasBegun {
             if fields.pointee.era == stripe.era { stripe.started -= 1 } else { freesPlace = true }
         }
-        fields.pointee.phase = .finished
+        fields.pointee.state.move(to: .ended)
         if let error { fields.pointee.error = error }
         return Ended(
             successor: fields.pointee.successor,
@@ -70,7 +70,7 @@ extension JobNode {
     /// Makes an end known. Successors come before the place: in a queue without a limit a chain that has begun goes on
     /// before another begins; in one with a limit they are listed behind what became ready before.
     @inline(__always)
-    func settle(_ ended: Ended) -> Successor? {
+    func makeKnown(_ ended: Ended) -> Successor? {
         dropWork()
         let next = ended.successor.flatMap(releaseSuccessors)
         let follows = next?.node._withUnsafeGuaranteedRef { $0.mayFollow(self) } ?? false

@@ -5,17 +5,19 @@
 import InterlockSync
 
 extension JobNode {
-    package var isFinished: Bool { withStripe { fields, _ in fields.pointee.phase == .finished } }
-    var phase: JobPhase { withStripe { fields, _ in fields.pointee.phase } }
+    package var isFinished: Bool { withStripe { fields, _ in fields.pointee.state.hasEnded } }
+    var phase: WorkState.Phase { withStripe { fields, _ in fields.pointee.state.phase } }
     /// Whether it was given to the pool, and has not ended.
     package var isPlaced: Bool {
-        withStripe { fields, _ in fields.pointee.phase == .submitted || fields.pointee.phase == .running }
+        withStripe { fields, _ in
+            fields.pointee.state.phase == .submitted || fields.pointee.state.phase == .running
+        }
     }
-    var isCancelled: Bool { withStripe { fields, _ in fields.pointee.cancelRequested } }
+    var isCancelled: Bool { withStripe { fields, _ in fields.pointee.state.isCancelled } }
 
     /// Of a node that is known to have ended: the error is not written any more.
     @usableFromInline
-    var settledError: (any Error)? { fields.pointee.error }
+    var finalError: (any Error)? { fields.pointee.error }
 
     /// Written before the node is shared.
     var givenName: String? { fields.pointee.box?.extras.name }
@@ -27,7 +29,7 @@ extension JobNode {
     /// Keeps a hook for the end; nil after the end.
     package func addHook(_ body: @escaping @Sendable () -> Void) -> UInt64? {
         withStripe { fields, _ in
-            if fields.pointee.phase == .finished { return nil }
+            if fields.pointee.state.hasEnded { return nil }
             let box = extras(fields)
             box.extras.lastHook += 1
             box.extras.hooks.append((box.extras.lastHook, body))
@@ -49,8 +51,8 @@ extension JobNode {
     /// Keeps what tells the running work of a cancellation; true: it was cancelled, and the caller tells it.
     func setCancelHandler(_ handler: @escaping @Sendable () -> Void) -> Bool {
         withStripe { fields, _ in
-            if fields.pointee.phase == .finished { return false }
-            if fields.pointee.cancelRequested { return true }
+            if fields.pointee.state.hasEnded { return false }
+            if fields.pointee.state.isCancelled { return true }
             extras(fields).extras.cancelHandler = handler
             return false
         }
@@ -59,7 +61,7 @@ extension JobNode {
     /// Keeps `arrival` until the node ends, or releases the last one.
     package func setArrival(_ arrival: AnyObject & Sendable) {
         withStripe { fields, _ in
-            if fields.pointee.phase != .finished { extras(fields).extras.arrival = arrival }
+            if !fields.pointee.state.hasEnded { extras(fields).extras.arrival = arrival }
         }
     }
 

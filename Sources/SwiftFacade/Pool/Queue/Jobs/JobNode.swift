@@ -81,32 +81,32 @@ package class JobNode: @unchecked Sendable {
     func cancel() {
         var handler: (@Sendable () -> Void)?
         let ended: Ended? = withStripe { fields, stripe in
-            if fields.pointee.phase == .finished { return nil }
-            fields.pointee.cancelRequested = true
-            if fields.pointee.phase == .running {
+            switch fields.pointee.state.cancel() {
+            case .ignored: return nil
+            case .beforeStart, .beforeWork: return markEnded(with: cancellation, &stripe)
+            case .duringWork:
                 handler = fields.pointee.box?.extras.cancelHandler.take()
                 return nil
             }
-            return finish(with: cancellation, &stripe)
         }
         handler?()
-        if let ended { settle(ended)?.submit() }
+        if let ended { makeKnown(ended)?.submit() }
     }
 
     /// The name, or type and address.
     package var bareName: String { bareMisuseName(givenName, of: self) }
 
-    // MARK: Entering
+    // MARK: Waiting
 
     /// Adds the node to its queue. `done` of its dependencies had finished when it was made their successor.
     @usableFromInline
-    package final func enter(done: Int32) {
+    package final func enterQueue(done: Int32) {
         var isClosed = false
         let next = withStripe { fields, stripe in
             fields.pointee.pending -= 1 + done
             if stripe.isClosed {
                 isClosed = true
-                fields.pointee.phase = .finished
+                fields.pointee.state.move(to: .ended)
                 fields.pointee.error = OperationQueueClosed(queue: core.name)
                 // Those above know it.
                 if fields.pointee.pending > 0 { _ = Unmanaged.passRetained(self) }
@@ -124,10 +124,10 @@ package class JobNode: @unchecked Sendable {
     ///
     /// - Parameter isFirst: of the nodes above the successor: the link is in the successor itself.
     @usableFromInline
-    final func add(_ successor: JobNode, isFirst: Bool) -> Bool {
+    final func addSuccessor(_ successor: JobNode, isFirst: Bool) -> Bool {
         var operations: [WeakWork] = []
         let isAdded = withStripe { fields, _ in
-            if fields.pointee.phase == .finished { return false }
+            if fields.pointee.state.hasEnded { return false }
             if let box = fields.pointee.box { operations = box.extras.above.allOperations }
             if isFirst {
                 successor.fields.pointee.sibling = fields.pointee.successor
@@ -143,6 +143,15 @@ package class JobNode: @unchecked Sendable {
         return isAdded
     }
 
+    /// Makes the node a successor of all of `above`, and adds it to its queue.
+    final func enterQueue(behind above: [JobNode]) {
+        var done: Int32 = 0
+        for (index, node) in above.enumerated() where !node.addSuccessor(self, isFirst: index == 0) {
+            done += 1
+        }
+        enterQueue(done: done)
+    }
+
     /// One thing less to wait for. The last one gives the node to the pool.
     package final func dependencyEnded() {
         lastDependencyEnded()?.submit()
@@ -155,13 +164,13 @@ package class JobNode: @unchecked Sendable {
         let next = withStripe { fields, stripe in
             fields.pointee.pending -= 1
             guard fields.pointee.pending == 0 else { return Next.nothing }
-            if fields.pointee.phase == .waiting { return becomeReady(&stripe) }
+            if fields.pointee.state.phase == .waiting { return becomeReady(&stripe) }
             isGone = true
             return .nothing
         }
         switch next {
         case .submit: return Successor(node: .passUnretained(self))
-        case .admit: core.admit(self)
+        case .list: core.list(self)
         // It ended before what it waited for, and was kept for that.
         case .nothing: if isGone { Unmanaged.passUnretained(self).release() }
         }
@@ -171,22 +180,24 @@ package class JobNode: @unchecked Sendable {
     /// Waits for nothing any more, whatever it waited for. The first call counts. For nodes that are no successors.
     package final func dependenciesEnded() {
         let next = withStripe { fields, stripe in
-            guard fields.pointee.phase == .waiting, fields.pointee.pending > 0 else { return Next.nothing }
+            guard fields.pointee.state.phase == .waiting, fields.pointee.pending > 0 else {
+                return Next.nothing
+            }
             fields.pointee.pending = 0
             return becomeReady(&stripe)
         }
         perform(next)
     }
 
-    enum Next { case nothing, submit, admit }
+    enum Next { case nothing, submit, list }
 
     @inline(__always)
     private func becomeReady(_ stripe: inout Stripe) -> Next {
         if stripe.isHeld {
-            fields.pointee.phase = .ready
-            return .admit
+            fields.pointee.state.move(to: .listed)
+            return .list
         }
-        fields.pointee.phase = .submitted
+        fields.pointee.state.move(to: .submitted)
         fields.pointee.era = stripe.era
         stripe.started += 1
         return .submit
@@ -197,7 +208,7 @@ package class JobNode: @unchecked Sendable {
         switch next {
         case .nothing: return
         case .submit: submit()
-        case .admit: core.admit(self)
+        case .list: core.list(self)
         }
     }
 
@@ -219,8 +230,7 @@ package class JobNode: @unchecked Sendable {
     @inline(__always)
     private func submit(to pool: PoolCore) -> Bool {
         let job = (UnsafeMutableRawPointer(fields) + JobNode.jobOffset).assumingMemoryBound(to: ilk_job.self)
-        // An odd context: `handBackPoolJob` knows it by that.
-        ilk_job_init(job, runJobNode, Unmanaged.passUnretained(self).toOpaque() + 1)
+        ilk_job_init(job, runJobNode, Unmanaged.passUnretained(self).toOpaque())
         if fields.pointee.priority != .normal { ilk_job_set_priority(job, fields.pointee.priority.inC) }
         return ilk_pool_submit(pool.pool, job)
     }
@@ -230,18 +240,18 @@ package class JobNode: @unchecked Sendable {
     /// The pool has a thread for the job; a job that may follow it.
     final func begin() -> Successor? {
         let begin: Begin = withStripe { fields, stripe in
-            if fields.pointee.phase != .submitted { return .gone }
+            if fields.pointee.state.phase != .submitted { return .gone }
             if fields.pointee.isRefused {
-                fields.pointee.phase = .running
+                fields.pointee.state.move(to: .running)
                 return .refused
             }
             if stripe.isHeld, fields.pointee.era != placedEra {
-                fields.pointee.phase = .ready
+                fields.pointee.state.move(to: .listed)
                 // What the pool had is the list's.
                 _ = Unmanaged.passRetained(self)
                 return .turnIn
             }
-            fields.pointee.phase = .running
+            fields.pointee.state.move(to: .running)
             return .run
         }
         switch begin {
@@ -251,7 +261,7 @@ package class JobNode: @unchecked Sendable {
         case .refused: refuse(.closed(pool: core.pool.name))
         case .turnIn:
             willBeListed()
-            core.readmit(self)
+            core.relist(self)
         }
         return nil
     }
@@ -265,8 +275,8 @@ package class JobNode: @unchecked Sendable {
     /// A barrier whose turn has come; false: it has ended. Under the lock of the queue's state.
     final func becomeReadyBarrier() -> Bool {
         withStripe { fields, _ in
-            if fields.pointee.phase != .waiting { return false }
-            fields.pointee.phase = .ready
+            if fields.pointee.state.phase != .waiting { return false }
+            fields.pointee.state.move(to: .listed)
             return true
         }
     }
@@ -297,7 +307,7 @@ private let followers = 64
 
 /// The function of a node's C job: runs it, and what it makes ready.
 private func runJobNode(_ context: UnsafeMutableRawPointer?) {
-    var node = Unmanaged<JobNode>.fromOpaque(context! - 1).takeRetainedValue()
+    var node = Unmanaged<JobNode>.fromOpaque(context!).takeRetainedValue()
     PoolThread.runsJob {
         for _ in 0..<followers {
             guard let next = node.begin() else { return }
@@ -308,16 +318,8 @@ private func runJobNode(_ context: UnsafeMutableRawPointer?) {
     }
 }
 
-/// A pool that was closed at once hands a job back, if its context is a node's: true.
-func handBackJobNode(_ context: UnsafeMutableRawPointer) -> Bool {
-    guard UInt(bitPattern: context) & 1 == 1 else { return false }
-    let node = Unmanaged<JobNode>.fromOpaque(context - 1)
-    node._withUnsafeGuaranteedRef { $0.wasHandedBack() }
-    return true
-}
-
-extension JobNode {
-    final func wasHandedBack() {
+extension JobNode: ReturnableWork {
+    package final func handBack(to _: PoolCore) {
         withStripe { fields, _ in fields.pointee.isRefused = true }
         _ = submit(to: WorkerPool.shared.core)
     }

@@ -65,13 +65,13 @@ package final class WorkNode: JobNode, @unchecked Sendable {
     /// Gives the node `priority`. True: it is listed by another one.
     package func take(_ priority: JobPriority) -> Bool {
         withStripe { fields, _ in
-            let phase = fields.pointee.phase
+            let phase = fields.pointee.state.phase
             // The pool reads it from then on.
-            guard phase == .waiting || phase == .ready, fields.pointee.priority != priority else {
+            guard phase == .waiting || phase == .listed, fields.pointee.priority != priority else {
                 return false
             }
             fields.pointee.priority = priority
-            return phase == .ready
+            return phase == .listed
         }
     }
 }

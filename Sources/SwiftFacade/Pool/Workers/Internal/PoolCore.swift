@@ -160,7 +160,7 @@ package final class PoolCore: @unchecked Sendable {
         }
         // The end releases the caller's function, which may hold the pool.
         _ = watchEnd()
-        ilk_pool_close_now(pool, handBackPoolJob, nil)
+        ilk_pool_close_now(pool, handBackPoolJob, Unmanaged.passUnretained(self).toOpaque())
         if hasEnded { releaseCaller() }
     }
 

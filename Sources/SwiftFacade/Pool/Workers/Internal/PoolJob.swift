@@ -24,12 +24,16 @@ package enum PoolWork {
     case object(any PoolObject)
 }
 
-/// Work that knows both of its ends. One of the two is called, once.
-package protocol PoolObject: AnyObject, Sendable {
-    /// On a thread of the pool.
-    func run()
+/// Work that a pool may hand back.
+package protocol ReturnableWork: AnyObject, Sendable {
     /// The pool was closed at once: the work will not run.
     func handBack(to core: PoolCore)
+}
+
+/// Work that knows both of its ends. One of the two is called, once.
+package protocol PoolObject: ReturnableWork {
+    /// On a thread of the pool.
+    func run()
 }
 
 /// The part of a job that is the facade's.
@@ -98,15 +102,17 @@ func runPoolTimer(_ context: UnsafeMutableRawPointer?) {
     PoolThread.runsJob { full.work.perform(on: core) }
 }
 
-/// The function that `closeNow` gives to the C pool.
-func handBackPoolJob(_: UnsafeMutableRawPointer?, _ job: UnsafeMutablePointer<ilk_job>?) {
-    let job = job!
-    let context = job.pointee.context!
-    if handBackJobNode(context) { return }
-    let full = context.assumingMemoryBound(to: PoolJobHeader.self).move()
-    let core = full.core.takeUnretainedValue()
-    if context - UnsafeMutableRawPointer(job) == PoolNode.headerOffset {
-        core.recycle(PoolNode(memory: UnsafeMutableRawPointer(job)))
+/// The function that `closeNow` gives to the C pool, with the core. Where the context points says what it is: a header
+/// is behind its job; an object that the job is a part of, a `ReturnableWork`, begins before it.
+func handBackPoolJob(_ core: UnsafeMutableRawPointer?, _ job: UnsafeMutablePointer<ilk_job>?) {
+    let core = Unmanaged<PoolCore>.fromOpaque(core!).takeUnretainedValue()
+    let memory = UnsafeMutableRawPointer(job!)
+    let context = job!.pointee.context!
+    if context < memory {
+        let object = Unmanaged<AnyObject>.fromOpaque(context).takeUnretainedValue()
+        return (object as! any ReturnableWork).handBack(to: core)
     }
+    let full = context.assumingMemoryBound(to: PoolJobHeader.self).move()
+    if context - memory == PoolNode.headerOffset { core.recycle(PoolNode(memory: memory)) }
     full.work.handBack(to: core)
 }
