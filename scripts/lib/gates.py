@@ -19,6 +19,7 @@ from collections import namedtuple
 
 sys.dont_write_bytecode = True  # the gates leave nothing behind
 
+import bench_page
 import layout
 import words
 from tree import SOURCE_SUFFIXES, Finding, is_script, read, require, tracked
@@ -382,7 +383,7 @@ def text(root):
 GATES = {
     gate.__name__: gate
     for gate in (
-        spdx, labels, orders, states, sendable, pointers, links, contracts, promises, sources, text, layout.folders, layout.architecture,
+        spdx, labels, orders, states, sendable, pointers, links, contracts, promises, bench_page.figures, sources, text, layout.folders, layout.architecture,
         layout.includes, layout.rooms, layout.length, words.words)
 }
 
