@@ -102,7 +102,7 @@ class Changes(unittest.TestCase):
 
     def test_the_scripts_tests_are_asked_for_by_what_they_read(self):
         asked = self.asking()
-        for path in ("README.md", "docs/contracts.md", "ARCHITECTURE.md", ".ci/run", "scripts/prove",
+        for path in ("README.md", "docs/fork.md", "ARCHITECTURE.md", ".ci/run", "scripts/prove",
                      "Tests/CCoreTests/CMakeLists.txt", "Tests/Consumers/lib.sh", "Tests/Explorer/scenarios/x.c",
                      "Tests/SwiftFacadeTests/x.swift", "Benchmarks/x", "Sources/CCore/diagnostics/page.html"):
             self.assertIn("Scripts", asked(path), path)
