@@ -18,7 +18,7 @@ import browser
 from bench_report_test import RESULTS, bench_report
 from bench_table_test import tree
 
-WIDTHS = (360, 800, 1100, 1280)
+WIDTHS = (360, 800, 1030, 1280)
 CHROMIUM = browser.find()
 NO_BROWSER = f"no {', '.join(browser.NAMES)} on the PATH"
 

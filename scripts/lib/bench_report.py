@@ -191,8 +191,8 @@ h1, h2, h3 { line-height: 1.2; } h2 { margin-top: 3rem; border-top: 1px solid va
 .wide { overflow-x: auto; overflow-wrap: break-word; } table { border-collapse: collapse; font-size: .85rem; font-variant-numeric: tabular-nums; }
 td, th { padding: .2rem .6rem; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
 td.number { text-align: right; white-space: nowrap; } tr.behind { background: var(--behind); } tr.ours { font-weight: 600; } nav { display: flex; flex-wrap: wrap; gap: 0 1rem; margin-bottom: 1rem; }
-/* A phone has a row of a table below the other, each cell with its column's name. */
-@media (max-width: 48rem) {
+/* A narrow screen has a row of a table below the other, each cell with its column's name. */
+@media (max-width: 64rem) {
   .wide table, .wide tbody { display: block; } .wide thead { display: none; }
   .wide tr { display: block; padding: .4rem .6rem; border-bottom: 1px solid var(--line); }
   .wide td, .wide td.number { display: grid; grid-template-columns: 6rem minmax(0, 1fr); gap: .6rem; padding: 0; border: 0;
