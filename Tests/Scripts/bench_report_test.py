@@ -9,17 +9,16 @@ import math
 import os
 import re
 import sys
-import tempfile
 import unittest
 import xml.etree.ElementTree
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "..", "scripts", "lib")]
+import bench_page
 import bench_report
-import bench_summary
 import charts
-from bench_table_test import COSTS, HEAD, MUTEX, OPERATIONS, POOL, RINGS, RWLOCK, SWIFT
+from bench_table_test import COSTS, HEAD, MUTEX, OPERATIONS, POOL, README, RINGS, RWLOCK, SWIFT, content, tree
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -48,25 +47,22 @@ RESULTS = {
 }
 
 
-class Report(unittest.TestCase):
-    def made(self, *results, status=0):
-        """The folder of a report, as name -> text, and what was said."""
-        with tempfile.TemporaryDirectory() as folder:
-            paths = []
-            for index, result in enumerate(results):
-                paths.append(os.path.join(folder, f"r{index}.json"))
-                with open(paths[-1], "w", encoding="utf-8") as file:
-                    file.write(result if isinstance(result, str) else json.dumps(result))
-            said = io.StringIO()
-            out = os.path.join(folder, "report")
-            with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-                self.assertEqual(bench_report.main([out, *paths]), status)
-            files = {}
-            for name in os.listdir(out) if os.path.isdir(out) else []:
-                with open(os.path.join(out, name), encoding="utf-8") as file:
-                    files[name] = file.read()
-            return files, said.getvalue()
+class Maker(unittest.TestCase):
+    def made(self, *results, status=0, readme=README):
+        """What is made of results, as name -> text, and what was said."""
+        texts = {f"r{index}.json": result if isinstance(result, str) else json.dumps(result) for index, result in enumerate(results)}
+        said = io.StringIO()
+        with tree(**{"README.md": readme, **texts}), contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+            self.assertEqual(bench_report.main(["out", *texts]), status)
+            paths = [os.path.join(folder, name) for folder in ("out", "docs/images/benchmarks") if os.path.isdir(folder)
+                     for name in os.listdir(folder)]
+            files = {os.path.basename(path): content(path) for path in paths}
+            if status == 0:
+                files |= {name: content(name) for name in ("README.md", "docs/benchmarks.md")}
+        return files, said.getvalue()
 
+
+class Report(Maker):
     def test_every_suite_has_its_charts_and_its_figures(self):
         files, _ = self.made(*RESULTS.values())
         page = files["index.html"]
@@ -104,9 +100,9 @@ class Report(unittest.TestCase):
     def test_what_is_behind_is_listed_the_worst_first(self):
         page = self.made(*RESULTS.values())[0]["index.html"]
         behind = page[page.index('<h2 id="behind">'):]
-        ratios = [float(text) for text in re.findall(r'class=number>([0-9.,]+)×</td></tr>', behind)]
+        ratios = [float(text) for text in re.findall(r'data-column="ratio" class=number>([0-9.,]+)×<', behind)]
         self.assertTrue(ratios and ratios == sorted(ratios) and ratios[-1] <= 1)
-        rows = re.findall(r'<tr( class="behind")?>(?:(?!</tr>|itself).)*?class=number>([0-9.,]+)×</td></tr>', page)
+        rows = re.findall(r'<tr( class="behind")?>(?:(?!</tr>|itself).)*?data-column="ratio" class=number>([0-9.,]+)×<', page)
         self.assertTrue(all(bool(marked) == (float(ratio.replace(",", "")) < 1) for marked, ratio in rows
                             if ratio != "1.00"))
 
@@ -118,37 +114,29 @@ class Report(unittest.TestCase):
             self.assertRegex(figure, r"^(–|[0-9.,∞]+ (M/s|ns|µs|ms|s|B))$")
         self.assertEqual({figure.split()[-1] for figure in figures} & {"M/s", "ns", "B"}, {"M/s", "ns", "B"})
 
-    def test_it_counts_the_settings_that_the_summary_counts(self):
-        page = self.made(*RESULTS.values())[0]["index.html"]
-        nodes = [bench_report.Node(result, name) for name, result in RESULTS.items()]
-        ahead, counted = map(int, re.search(r"in (\d+) of (\d+) settings", bench_summary.summary(nodes)).groups())
+    def test_the_page_the_summary_and_the_charts_count_the_same_settings(self):
+        files, _ = self.made(*RESULTS.values())
+        page = files["index.html"]
+        ahead, counted = map(int, re.search(r"in (\d+) of (\d+) settings", files["README.md"]).groups())
         self.assertIn(f"<p>{counted - ahead} of {counted} settings, the worst first.</p>", page)
         self.assertNotIn("itself", page[page.index('<h2 id="behind">'):])
+        finite = [row.ratio for table in bench_page.tables(files["docs/benchmarks.md"])
+                  for row in bench_page.counting(bench_page.rows_of(table)) if 0 < row.ratio < math.inf]
+        overviews = re.findall(r"(\d+) settings, (\d+) behind: left", page)
+        self.assertEqual([sum(map(int, column)) for column in zip(*overviews)], [len(finite), sum(one < 1 for one in finite)])
 
-    def test_the_report_and_the_readme_of_the_tree_are_of_its_results(self):
-        root = os.path.join(HERE, "..", "..")
-        commit, results = bench_report.read_again(os.path.join(root, "report"))
-        for name, text in bench_report.files_of(results, commit).items():
-            with open(os.path.join(root, "report", name), encoding="utf-8") as file:
-                self.assertTrue(file.read() == text, f"report/{name}: bench_report.py --again report writes it anew")
-        with open(os.path.join(root, "README.md"), encoding="utf-8") as file:
-            summary = bench_summary.summary(results)
-            self.assertIn(summary, file.read(), "scripts/bench table writes it anew")
-        ahead, counted = map(int, re.search(r"in (\d+) of (\d+) settings", summary).groups())
-        overviews = re.findall(r"(\d+) settings, (\d+) behind: left", bench_report.files_of(results, commit)["index.html"])
-        self.assertEqual([sum(map(int, column)) for column in zip(*overviews)], [counted, counted - ahead])
+    def test_the_report_of_a_release_makes_all_of_it_anew(self):
+        files, _ = self.made(*RESULTS.values())
+        self.assertEqual(self.made(files["report.json"])[0], files)
 
     def test_a_result_keeps_the_commit_it_was_measured_at(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "r.json")
-            for result in (RESULTS["mutex"], {**RESULTS["mutex"], "commit": "0123456789ab"}):
-                with open(path, "w", encoding="utf-8") as file:
-                    json.dump(result, file)
-                self.assertEqual(bench_report.main(["--stamp", path]), 0)
-                with open(path, encoding="utf-8") as file:
-                    stamped = json.load(file)
-                self.assertEqual(stamped["commit"][:12], result.get("commit", bench_report.commit_of(HERE)[:12]))
-                self.assertIn(f"Commit {stamped['commit']}.", self.made(stamped)[0]["index.html"])
+        for result in (RESULTS["mutex"], {**RESULTS["mutex"], "commit": "0123456789ab"}):
+            with tree(**{"r.json": json.dumps(result)}):
+                self.assertEqual(bench_report.main(["--stamp", "r.json"]), 0)
+                stamped = json.loads(content("r.json"))
+            self.assertEqual(stamped["commit"][:12], result.get("commit", bench_report.commit_of(HERE)[:12]))
+            for name in ("index.html", "docs/benchmarks.md"):
+                self.assertIn(f"Commit {stamped['commit']}.", self.made(stamped)[0][name])
         self.assertNotIn("Commit ", self.made(RESULTS["mutex"])[0]["index.html"])
 
     def test_names_are_text(self):
@@ -188,9 +176,9 @@ class Report(unittest.TestCase):
     def test_a_run_of_instructions_alone_has_no_charts(self):
         empty = {"throughput_million_per_second": [], "waits": [], "round_trips": [], "waiting": []}
         rings = [{("ring" if key == "lock" else key): value for key, value in row.items()} for row in COSTS]
-        page = self.made({**RESULTS["mutex"], **empty, "instructions": COSTS},
-                         {**RESULTS["rwlock"], **empty, "instructions": COSTS},
-                         {**RESULTS["rings"], **empty, "instructions": rings})[0]["index.html"]
+        page = bench_report.page([bench_report.Node(result, "r") for result in (
+            {**RESULTS["mutex"], **empty, "instructions": COSTS}, {**RESULTS["rwlock"], **empty, "instructions": COSTS},
+            {**RESULTS["rings"], **empty, "instructions": rings})], "", "")
         self.assertEqual(page.count("<h3>Instructions of one operation</h3>"), 3)
         self.assertEqual(page.count("<h3>"), 3)
         self.assertNotIn("<svg", page)
@@ -206,54 +194,37 @@ class Report(unittest.TestCase):
         self.assertNotIn("state:", self.made(RESULTS["mutex"])[0]["index.html"])
 
 
-class Summary(unittest.TestCase):
+class Summary(Maker):
     """The README's table."""
 
-    def written(self, *results, document="# Title\n\n<!-- results -->\n<!-- end of results -->\n", status=0):
-        with tempfile.TemporaryDirectory() as folder:
-            paths = [os.path.join(folder, f"r{index}.json") for index in range(len(results))]
-            for path, result in zip(paths, results):
-                with open(path, "w", encoding="utf-8") as file:
-                    json.dump(result, file)
-            readme = os.path.join(folder, "README.md")
-            with open(readme, "w", encoding="utf-8") as file:
-                file.write(document)
-            said = io.StringIO()
-            with contextlib.redirect_stderr(said):
-                self.assertEqual(bench_summary.main(["--document", readme, *paths]), status)
-            with open(readme, encoding="utf-8") as file:
-                return file.read(), said.getvalue()
+    def summary_of(self, *results, readme=README):
+        return self.made(*results, readme=readme)[0]["README.md"]
 
     def test_each_question_has_its_best_and_its_worst(self):
-        text, _ = self.written(RESULTS["rwlock"], RESULTS["swift"])
-        # Ratios of 1 and 1.25; of a wait 0.02.
-        self.assertIn("| Reader–writer locks, critical section of about 2.00 ns | 2 of 2 | 1.12× | 1.25× | – |", text)
-        self.assertIn("| Waits for a lock that the others saturate | 0 of 1 | 0.02× | 0.02× | 0.02×: ilk_rwlock, writer beside "
-                      "2 readers; parker |", text)
+        text = self.summary_of(RESULTS["rwlock"], RESULTS["swift"])
+        # Ratios of 2 and 1.25; of a wait 0.02.
+        self.assertIn("| Reader–writer locks, critical section of about 2.00 ns | 2 of 2 | 1.62× | 2.00× | – |", text)
+        self.assertIn("| Waits for a lock that the others saturate | 0 of 1 | 0.0200× | 0.0200× | 0.0200×: ilk_rwlock, writer "
+                      "beside 2 readers; parker |", text)
         self.assertRegex(text, r"A processor, 2 cores; 2026-01-31\. Ahead of the best peer in \d of \d settings\.")
 
     def test_what_ours_did_elsewhere_is_no_peer(self):
-        text, _ = self.written(RESULTS["operations"])
-        self.assertNotIn("Random graphs of growing size", text)
+        self.assertNotIn("Random graphs of growing size", self.summary_of(RESULTS["operations"]))
 
     def test_it_is_written_anew(self):
-        once, _ = self.written(RESULTS["rwlock"])
-        self.assertEqual(self.written(RESULTS["rwlock"], document=once)[0], once)
+        once = self.summary_of(RESULTS["rwlock"])
+        self.assertEqual(self.summary_of(RESULTS["rwlock"], readme=once), once)
 
     def test_several_days_are_told(self):
         later = {**RESULTS["rings"], "date": "2026-02-01"}
-        self.assertIn("; 2026-01-31 to 2026-02-01. ", self.written(RESULTS["rwlock"], later)[0])
+        self.assertIn("; 2026-01-31 to 2026-02-01. ", self.summary_of(RESULTS["rwlock"], later))
 
     def test_what_does_not_count_is_refused(self):
-        before = "<!-- results -->\n<!-- end of results -->\n"
-        for results, document, said in (
-            (({**RESULTS["mutex"], "faults": 2},), before, "found 2 faults"),
-            ((RESULTS["diagnosis"],), before, "the results have no setting with a peer"),
-            ((RESULTS["rwlock"],), "# Title\n", "the document has no place for the table: <!-- results -->"),
+        for result, readme, said in (
+            (RESULTS["diagnosis"], README, "the results have no setting with a peer"),
+            (RESULTS["rwlock"], "# Title\n", "the document has no place for the table: <!-- results -->"),
         ):
-            text, error = self.written(*results, document=document, status=1)
-            self.assertIn(said, error)
-            self.assertEqual(text, document)
+            self.assertIn(said, self.made(result, readme=readme, status=1)[1])
 
 
 class Charts(unittest.TestCase):

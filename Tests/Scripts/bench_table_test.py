@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of figures: what scripts/lib/bench_table.py makes of results, and how it refuses what is none."""
+"""The tables of figures: what scripts/lib/bench_table.py makes of results, how what is none is refused, and the gate on them."""
 
 import contextlib
 import copy
@@ -12,6 +12,8 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "scripts", "lib"))
+import bench_page
+import bench_report
 import bench_table
 
 HEAD = {
@@ -42,7 +44,7 @@ RWLOCK = {
     "locks": [{"lock": name, "waiting": waiting} for name, waiting in
               (("ilk_rwlock", "parks"), ("parker", "parks"), ("starver", "parks"), ("spinner", "spins"))],
     "throughput_million_per_second": [
-        # Medians of 40 and 20; round by round once, twice and once as much: that is the ratio told.
+        # Medians of 40 and 20; round by round once, twice and once as much.
         lock("ilk_rwlock", [10, 40, 40]), lock("parker", [10, 20, 40]),
         lock("starver", [90, 90, 90], share=0.05), lock("spinner", [99, 99, 99]),
         lock("ilk_rwlock", [5, 5, 5], threads=1), lock("parker", [4, 4, 4], threads=1),
@@ -56,16 +58,16 @@ RWLOCK_TABLE = f"""### rwlock, 2026-01-31
 
 Reader–writer locks, critical section of about 2.00 ns: million operations a second.
 
-| setting | ours | figure | best peer | figure | ratio |
-|---|---|---:|---|---:|---:|
-| 2 threads, 1 % writes | ilk_rwlock | 40.0 | parker | 20.0 | 1.00× |
-| 1 thread, 1 % writes | ilk_rwlock | 5.00 | parker | 4.00 | 1.25× |
+| setting | ours | figure | best peer | figure | ratio | rounds, least–most |
+|---|---|---:|---|---:|---:|---:|
+| 2 threads, 1 % writes | ilk_rwlock | 40.0 | parker | 20.0 | 2.00× | 1.00–2.00 |
+| 1 thread, 1 % writes | ilk_rwlock | 5.00 | parker | 4.00 | 1.25× | 1.25 |
 
 Waits for a lock that the others saturate: p99.9 of all rounds.
 
-| setting | ours | figure | best peer | figure | ratio |
-|---|---|---:|---|---:|---:|
-| writer beside 2 readers | ilk_rwlock | 1.50 µs | parker | 30.0 ns | 0.02× |
+| setting | ours | figure | best peer | figure | ratio | rounds, least–most |
+|---|---|---:|---|---:|---:|---:|
+| writer beside 2 readers | ilk_rwlock | 1.50 µs | parker | 30.0 ns | 0.0200× | – |
 
 """
 
@@ -94,18 +96,18 @@ RINGS_TABLE = f"""### rings, 2026-01-31
 
 Rings, elements of 8 bytes: million elements a second.
 
-| setting | ours | figure | best peer | figure | ratio |
-|---|---|---:|---|---:|---:|
-| try, 1P1C, capacity 1,024 | ilk_spsc | 300 | single | 200 | 1.50× |
-| try, 1P1C, capacity 1,024 | ilk_mpmc | 100 | many | 25.0 | 4.00× |
-| try, 2P2C, capacity 1,024 | ilk_mpmc | 60.0 | many | 0.00 | ∞× |
+| setting | ours | figure | best peer | figure | ratio | rounds, least–most |
+|---|---|---:|---|---:|---:|---:|
+| try, 1P1C, capacity 1,024 | ilk_spsc | 300 | single | 200 | 1.50× | 1.50 |
+| try, 1P1C, capacity 1,024 | ilk_mpmc | 100 | many | 25.0 | 4.00× | 4.00 |
+| try, 2P2C, capacity 1,024 | ilk_mpmc | 60.0 | many | 0.00 | ∞× | 3.00–∞ |
 
 Round trip between two threads: p50.
 
-| setting | ours | figure | best peer | figure | ratio |
-|---|---|---:|---|---:|---:|
-| blocking | ilk_spsc | 200 ns | single | 300 ns | 1.50× |
-| blocking | ilk_mpmc | 400 ns | many | 1.00 µs | 2.50× |
+| setting | ours | figure | best peer | figure | ratio | rounds, least–most |
+|---|---|---:|---|---:|---:|---:|
+| blocking | ilk_spsc | 200 ns | single | 300 ns | 1.50× | – |
+| blocking | ilk_mpmc | 400 ns | many | 1.00 µs | 2.50× | – |
 
 """
 
@@ -124,16 +126,16 @@ MUTEX_TABLE = f"""### mutex, 2026-01-31
 
 Mutex and semaphore, beside the C library's: million times a second.
 
-| setting | ours | figure | best peer | figure | ratio |
-|---|---|---:|---|---:|---:|
-| 2 threads, section of 2.00 ns | ilk_mutex | 30.0 | pthread_mutex | 20.0 | 1.50× |
-| 2 threads, section of 2.00 ns | ilk_semaphore | 10.0 | – | – | – |
+| setting | ours | figure | best peer | figure | ratio | rounds, least–most |
+|---|---|---:|---|---:|---:|---:|
+| 2 threads, section of 2.00 ns | ilk_mutex | 30.0 | pthread_mutex | 20.0 | 1.50× | 1.50 |
+| 2 threads, section of 2.00 ns | ilk_semaphore | 10.0 | – | – | – | – |
 
 Round trip of a baton: p50.
 
-| setting | ours | figure | best peer | figure | ratio |
-|---|---|---:|---|---:|---:|
-| two threads | ilk_semaphore | 5.00 µs | sem_t | 4.00 µs | 0.80× |
+| setting | ours | figure | best peer | figure | ratio | rounds, least–most |
+|---|---|---:|---|---:|---:|---:|
+| two threads | ilk_semaphore | 5.00 µs | sem_t | 4.00 µs | 0.800× | – |
 
 """
 
@@ -167,33 +169,33 @@ A processor, 2 cores; Linux 6.1; clang 20. 3 rounds; other processes used 0.01 c
 
 Worker pools, empty jobs: time a job.
 
-| setting | ours | figure | best peer | figure | ratio |
-|---|---|---:|---|---:|---:|
-| empty jobs from 1 outside thread | ilk_pool | 20.0 ns | quick | 100 ns | 5.00× |
-| empty jobs from 1 outside thread | ilk_pool submit_many | 10.0 ns | quick | 100 ns | 10.0× |
-| empty jobs from 2 outside threads | ilk_pool | 30.0 ns | quick | 45.0 ns | 1.50× |
+| setting | ours | figure | best peer | figure | ratio | rounds, least–most |
+|---|---|---:|---|---:|---:|---:|
+| empty jobs from 1 outside thread | ilk_pool | 20.0 ns | quick | 100 ns | 5.00× | 2.00–5.00 |
+| empty jobs from 1 outside thread | ilk_pool submit_many | 10.0 ns | quick | 100 ns | 10.0× | 4.00–10.0 |
+| empty jobs from 2 outside threads | ilk_pool | 30.0 ns | quick | 45.0 ns | 1.50× | 1.50 |
 
 Fork and join, loops: time of a pass.
 
-| setting | ours | figure | best peer | figure | ratio |
-|---|---|---:|---|---:|---:|
-| fork and join | ilk_pool | 200 µs | quick | 100 µs | 0.50× |
-| even loop | ilk_pool | 1.00 ms | quick | 1.00 ms | 1.00× |
+| setting | ours | figure | best peer | figure | ratio | rounds, least–most |
+|---|---|---:|---|---:|---:|---:|
+| fork and join | ilk_pool | 200 µs | quick | 100 µs | 0.500× | 0.500 |
+| even loop | ilk_pool | 1.00 ms | quick | 1.00 ms | 1.00× | 1.00 |
 
 Wake-up of an idle worker: over all rounds.
 
-| setting | ours | figure | best peer | figure | ratio |
-|---|---|---:|---|---:|---:|
-| p50 | ilk_pool | 10.0 µs | quick | 20.0 µs | 2.00× |
-| p99 | ilk_pool | 50.0 µs | quick | 40.0 µs | 0.80× |
+| setting | ours | figure | best peer | figure | ratio | rounds, least–most |
+|---|---|---:|---|---:|---:|---:|
+| p50 | ilk_pool | 10.0 µs | quick | 20.0 µs | 2.00× | – |
+| p99 | ilk_pool | 50.0 µs | quick | 40.0 µs | 0.800× | – |
 
 Timers: time a timer.
 
-| setting | ours | figure | best peer | figure | ratio |
-|---|---|---:|---|---:|---:|
-| set | ilk_pool | 40.0 ns | uncancelled | 20.0 ns | 0.50× |
-| cancel | ilk_pool | 30.0 ns | – | – | – |
-| fire | ilk_pool | 200 ns | uncancelled | 400 ns | 2.00× |
+| setting | ours | figure | best peer | figure | ratio | rounds, least–most |
+|---|---|---:|---|---:|---:|---:|
+| set | ilk_pool | 40.0 ns | uncancelled | 20.0 ns | 0.500× | 0.500 |
+| cancel | ilk_pool | 30.0 ns | – | – | – | – |
+| fire | ilk_pool | 200 ns | uncancelled | 400 ns | 2.00× | 2.00 |
 
 """
 
@@ -228,13 +230,13 @@ SWIFT_TABLE = f"""### swift, 2026-01-31
 
 The Swift facade: nanoseconds between two operations.
 
-| setting | ours | figure | best peer | figure | ratio |
-|---|---|---:|---|---:|---:|
-| read, 2 threads | SafeArray | 10.0 | Mutex | 40.0 | 4.00× |
-| append | SafeArray | 10.0 | Mutex | ∞ | ∞× |
-| one task to another | MPMCRing of 1,024 | 50.0 | AsyncStream | 250 | 5.00× |
-| kept value | cachedValue | 20.0 | LRU under Mutex | 60.0 | 3.00× |
-| push | through Swift | 5.00 | pure Swift | 10.0 | 2.00× |
+| setting | ours | figure | best peer | figure | ratio | rounds, least–most |
+|---|---|---:|---|---:|---:|---:|
+| read, 2 threads | SafeArray | 10.0 | Mutex | 40.0 | 4.00× | 3.00–5.00 |
+| append | SafeArray | 10.0 | Mutex | ∞ | ∞× | ∞ |
+| one task to another | MPMCRing of 1,024 | 50.0 | AsyncStream | 250 | 5.00× | 5.00 |
+| kept value | cachedValue | 20.0 | LRU under Mutex | 60.0 | 3.00× | 3.00 |
+| push | through Swift | 5.00 | pure Swift | 10.0 | 2.00× | 2.00 |
 
 """
 
@@ -264,28 +266,28 @@ A processor, 2 cores; Linux 6.1; clang 20. 3 rounds; other processes used 0.01 c
 
 Operations and jobs, made, run and freed: time a node with its edge.
 
-| setting | ours | figure | best peer | figure | ratio |
-|---|---|---:|---|---:|---:|
-| independent | InterlockQueue, Job | 100 ns | quick | 50.0 ns | 0.50× |
-| independent | InterlockQueue, AsyncOperation | 500 ns | OperationQueue, BlockOperation | 3.00 µs | 6.00× |
-| a random graph of 1000 | InterlockQueue, Job | 300 ns | – | – | – |
-| a random graph of 1000 | InterlockQueue, AsyncOperation | 900 ns | – | – | – |
-| a random graph of 10 | InterlockQueue, Job | 150 ns | OperationQueue, BlockOperation | 900 ns | 6.00× |
-| a random graph of 10 | InterlockQueue, AsyncOperation | 900 ns | OperationQueue, BlockOperation | 900 ns | 1.00× |
+| setting | ours | figure | best peer | figure | ratio | rounds, least–most |
+|---|---|---:|---|---:|---:|---:|
+| independent | InterlockQueue, Job | 100 ns | quick | 50.0 ns | 0.500× | 0.500 |
+| independent | InterlockQueue, AsyncOperation | 500 ns | OperationQueue, BlockOperation | 3.00 µs | 6.00× | 4.00–6.00 |
+| a random graph of 1000 | InterlockQueue, Job | 300 ns | – | – | – | – |
+| a random graph of 1000 | InterlockQueue, AsyncOperation | 900 ns | – | – | – | – |
+| a random graph of 10 | InterlockQueue, Job | 150 ns | OperationQueue, BlockOperation | 900 ns | 6.00× | 4.50–6.00 |
+| a random graph of 10 | InterlockQueue, AsyncOperation | 900 ns | OperationQueue, BlockOperation | 900 ns | 1.00× | 1.00 |
 
 Random graphs of growing size, beside the smallest: time a node with its edge.
 
-| setting | ours | figure | best peer | figure | ratio |
-|---|---|---:|---|---:|---:|
-| 1,000 nodes | InterlockQueue, Job | 300 ns | itself, 10 nodes | 150 ns | 0.50× |
-| 1,000 nodes | InterlockQueue, AsyncOperation | 900 ns | itself, 10 nodes | 900 ns | 1.00× |
+| setting | ours | figure | best peer | figure | ratio | rounds, least–most |
+|---|---|---:|---|---:|---:|---:|
+| 1,000 nodes | InterlockQueue, Job | 300 ns | itself, 10 nodes | 150 ns | 0.500× | 0.500–0.667 |
+| 1,000 nodes | InterlockQueue, AsyncOperation | 900 ns | itself, 10 nodes | 900 ns | 1.00× | 1.00 |
 
 Of 100,000 that wait, each: bytes of the heap.
 
-| setting | ours | figure | best peer | figure | ratio |
-|---|---|---:|---|---:|---:|
-| waiting | Job | 200 | BlockOperation | 900 | 4.50× |
-| waiting | AsyncOperation | 1,000 | BlockOperation | 900 | 0.90× |
+| setting | ours | figure | best peer | figure | ratio | rounds, least–most |
+|---|---|---:|---|---:|---:|---:|
+| waiting | Job | 200 | BlockOperation | 900 | 4.50× | – |
+| waiting | AsyncOperation | 1,000 | BlockOperation | 900 | 0.900× | – |
 
 """
 
@@ -305,6 +307,35 @@ COST_TABLE = """Instructions of one operation: one thread, beside no other; with
 """
 
 
+def section(result):
+    return bench_table.section(bench_table.Node(result, "result.json"))
+
+
+@contextlib.contextmanager
+def tree(**files):
+    """A folder with a page and a README that have the marks alone, and with these files; the current one meanwhile."""
+    before = os.getcwd()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        os.mkdir("docs")
+        for name, text in {"docs/benchmarks.md": PAGE, "README.md": README, **files}.items():
+            with open(name, "w", encoding="utf-8") as file:
+                file.write(text)
+        try:
+            yield folder
+        finally:
+            os.chdir(before)
+
+
+def content(name):
+    with open(name, encoding="utf-8") as file:
+        return file.read()
+
+
+PAGE = "# Title\n<!-- figures -->\n\nold\n<!-- end of figures -->\n\n## After\n"
+README = "<!-- results -->\n<!-- end of results -->\n"
+
+
 class Tables(unittest.TestCase):
     maxDiff = None
 
@@ -315,65 +346,86 @@ class Tables(unittest.TestCase):
         for result, rows, before in ((RWLOCK, COSTS, RWLOCK_TABLE), (MUTEX, COSTS, MUTEX_TABLE),
                                      (RINGS, [of_rings(row) for row in COSTS], RINGS_TABLE)):
             with self.subTest(result["suite"]):
-                text = bench_table.section("result.json", json.dumps({**result, "instructions": rows}))
+                text = section({**result, "instructions": rows})
                 self.assertEqual(text, before + COST_TABLE)
 
     def test_a_run_of_instructions_alone_has_their_table_alone(self):
         result = {**RWLOCK, "throughput_million_per_second": [], "waits": [], "rounds": 0, "slice_ms": 0,
                   "instructions": COSTS}
-        text = bench_table.section("result.json", json.dumps(result))
+        text = section(result)
         self.assertTrue(text.endswith("Flags: `--threads 2`.\n\n" + COST_TABLE), text)
 
     def test_each_suite_makes_its_table(self):
         for result, table in ((RWLOCK, RWLOCK_TABLE), (RINGS, RINGS_TABLE), (MUTEX, MUTEX_TABLE), (POOL, POOL_TABLE), (SWIFT, SWIFT_TABLE),
                               (OPERATIONS, OPERATIONS_TABLE)):
             with self.subTest(result["suite"]):
-                self.assertEqual(bench_table.section("result.json", json.dumps(result)), table)
+                self.assertEqual(section(result), table)
 
     def test_a_suite_of_parts_has_the_tables_of_those_parts(self):
         result = copy.deepcopy(RWLOCK)
         result["waits"] = []
-        text = bench_table.section("result.json", json.dumps(result))
+        text = section(result)
         self.assertIn("| 2 threads, 1 % writes |", text)
         self.assertNotIn("Waits", text)
 
     def test_the_machines_state_is_in_the_facts_where_it_is_known(self):
-        text = bench_table.section("result.json", json.dumps({**RWLOCK, "state": "changed", "arguments": ""}))
+        text = section({**RWLOCK, "state": "changed", "arguments": ""})
         self.assertIn("cores meanwhile; the machine's state: changed. All cells.", " ".join(text.split()))
         for unknown in ({}, {"state": "unknown"}):
-            self.assertNotIn("state", bench_table.section("result.json", json.dumps({**RWLOCK, **unknown})))
+            self.assertNotIn("state", section({**RWLOCK, **unknown}))
 
     def test_what_stands_between_the_marks_is_replaced_and_nothing_else(self):
-        document = "# Title\n<!-- figures -->\n\nold\n<!-- end of figures -->\n\n## After\n"
-        with tempfile.TemporaryDirectory() as folder:
-            paths = []
-            for name, text in (("document.md", document), ("a.json", json.dumps(RWLOCK)), ("b.json", json.dumps(SWIFT))):
-                paths.append(os.path.join(folder, name))
-                with open(paths[-1], "w", encoding="utf-8") as file:
-                    file.write(text)
+        with tree(**{"a.json": json.dumps(SWIFT), "b.json": json.dumps(OPERATIONS)}):
             for _ in range(2):  # twice is as once
-                self.assertEqual(bench_table.main(["--document", *paths]), 0)
-                with open(paths[0], encoding="utf-8") as file:
-                    self.assertEqual(
-                        file.read(),
-                        "# Title\n<!-- figures -->\n\n" + RWLOCK_TABLE + SWIFT_TABLE + "<!-- end of figures -->\n\n## After\n")
+                self.assertEqual(bench_report.main(["out", "a.json", "b.json"]), 0)
+                self.assertEqual(
+                    content("docs/benchmarks.md"),
+                    "# Title\n<!-- figures -->\n\n" + SWIFT_TABLE + OPERATIONS_TABLE + "<!-- end of figures -->\n\n## After\n")
+
+    def test_small_figures_have_three_digits_too(self):
+        self.assertEqual([bench_table.digits(value) for value in (0, 0.0123456, 0.9994, 0.9996, 9.994, 9.996, 99.96, 1234.5)],
+                         ["0.00", "0.0123", "0.999", "1.00", "9.99", "10.0", "100", "1,234"])
+
+    def test_the_page_is_read_as_it_was_written(self):
+        page = bench_table.insert(PAGE, "".join(map(section, (RWLOCK, RINGS, MUTEX, POOL, SWIFT, OPERATIONS))))
+        written = [[*bench_table.SUITES[result["suite"]](bench_table.Node(result, "r"))] for result in
+                   (RWLOCK, RINGS, MUTEX, POOL, SWIFT, OPERATIONS)]
+        self.assertEqual([(table.title, table.unit, bench_page.rows_of(table)) for table in bench_page.tables(page)],
+                         [table for tables in written for table in tables if table[2]])
+
+
+class Gate(unittest.TestCase):
+    """A ratio that is not that of its figures, or not within those of the rounds."""
+
+    def test_ratios_that_were_made_are_accepted(self):
+        for result in (RWLOCK, RINGS, MUTEX, POOL, SWIFT, OPERATIONS):
+            for title, unit, rows in bench_table.SUITES[result["suite"]](bench_table.Node(result, "r")):
+                for row in rows:
+                    self.assertIsNone(bench_page.disagreement(row, unit.startswith("million")), f"{title}: {row}")
+
+    def test_others_are_not(self):
+        row = bench_table.Row("s", "ours", "32.9", "theirs", "45.2", 0.728, (0.5, 2.61))
+        for change, is_rate, said in (
+            ({}, True, None), ({}, False, "the ratio 0.728× is not that of 32.9 and 45.2"),
+            ({"ratio": 2.40}, True, "the ratio 2.40× is not that of 32.9 and 45.2"),
+            ({"ratio": 0.731}, True, "the ratio 0.731× is not that of 32.9 and 45.2"),
+            ({"rounds": (0.73, 2.61)}, True, "the ratio 0.728× is outside of those of the rounds"),
+            ({"our_figure": "32.9 ns", "peer_figure": "45.2 µs", "ratio": 1370.0, "rounds": None}, False, None),
+            ({"our_figure": "32.9 ns", "peer_figure": "45.2 µs", "ratio": 1.37, "rounds": None}, False,
+             "the ratio 1.37× is not that of 32.9 ns and 45.2 µs"),
+            ({"ratio": None}, True, "a peer without a ratio"),
+        ):
+            self.assertEqual(bench_page.disagreement(row._replace(**change), is_rate), said)
 
 
 class Refusals(unittest.TestCase):
     def refusal(self, text):
         """What the program says of this result; nothing is written then."""
-        document = "<!-- figures -->\nold\n<!-- end of figures -->\n"
-        with tempfile.TemporaryDirectory() as folder:
-            paths = [os.path.join(folder, "document.md"), os.path.join(folder, "result.json")]
-            for path, content in zip(paths, (document, text)):
-                with open(path, "w", encoding="utf-8") as file:
-                    file.write(content)
-            said = io.StringIO()
-            with contextlib.redirect_stderr(said):
-                status = bench_table.main(["--document", *paths])
-            with open(paths[0], encoding="utf-8") as file:
-                self.assertEqual(file.read(), document)
-        self.assertEqual(status, 1)
+        said = io.StringIO()
+        with tree(**{"result.json": text}), contextlib.redirect_stderr(said):
+            self.assertEqual(bench_report.main(["out", "result.json"]), 1)
+            self.assertEqual((content("docs/benchmarks.md"), content("README.md")), (PAGE, README))
+            self.assertFalse(os.path.exists("out"))
         return said.getvalue()
 
     def refusal_of(self, result, change):

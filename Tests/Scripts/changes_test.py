@@ -38,11 +38,11 @@ class Changes(unittest.TestCase):
     def test_a_change_is_what_differs_from_the_last_proof(self):
         self.tree.write("Tests/ABI/x")
         self.tree.commit()
-        self.tree.write("report/x")
+        self.tree.write("Benchmarks/x")
         self.tree.commit()  # the last commit is not the only one
         self.tree.write("Tests/Packages/x")
         steps, _, _ = self.changed()  # nor are commits all
-        self.assertEqual(set(steps), {"C ABI", "C packages", "Scripts"})
+        self.assertEqual(set(steps), {"Build: benchmarks", "C ABI", "C packages", "Scripts"})
         self.tree.write("Bridges/x")  # nor what git knows
         self.assertIn("Metrics bridge", self.tree.plan("prove", "--changed")[0])
 
@@ -102,7 +102,7 @@ class Changes(unittest.TestCase):
 
     def test_the_scripts_tests_are_asked_for_by_what_they_read(self):
         asked = self.asking()
-        for path in ("README.md", "report/report.json", "docs/contracts.md", "ARCHITECTURE.md", ".ci/run", "scripts/prove",
+        for path in ("README.md", "docs/fork.md", "ARCHITECTURE.md", ".ci/run", "scripts/prove",
                      "Tests/CCoreTests/CMakeLists.txt", "Tests/Consumers/lib.sh", "Tests/Explorer/scenarios/x.c",
                      "Tests/SwiftFacadeTests/x.swift", "Benchmarks/x", "Sources/CCore/diagnostics/page.html"):
             self.assertIn("Scripts", asked(path), path)

@@ -16,8 +16,9 @@ import unittest
 
 import browser
 from bench_report_test import RESULTS, bench_report
+from bench_table_test import tree
 
-WIDTHS = (360, 800, 1100, 1280)
+WIDTHS = (360, 800, 1030, 1280)
 CHROMIUM = browser.find()
 NO_BROWSER = f"no {', '.join(browser.NAMES)} on the PATH"
 
@@ -45,12 +46,9 @@ class ReportInABrowser(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = cls.enterClassContext(tempfile.TemporaryDirectory())
-        paths = []
-        for name, result in RESULTS.items():
-            paths.append(os.path.join(cls.folder, name + ".json"))
-            pathlib.Path(paths[-1]).write_text(json.dumps(result), encoding="utf-8")
-        with contextlib.redirect_stdout(io.StringIO()):
-            if bench_report.main([cls.folder, *paths]) != 0:
+        texts = {name + ".json": json.dumps(result) for name, result in RESULTS.items()}
+        with tree(**texts), contextlib.redirect_stdout(io.StringIO()):
+            if bench_report.main([cls.folder, *texts]) != 0:
                 raise AssertionError("the report was not written")
         cls.url = pathlib.Path(cls.folder, "index.html").as_uri()
         cls.browser = cls.enterClassContext(browser.Browser(CHROMIUM))

@@ -16,7 +16,6 @@ import ablate_runs
 import ablate_variants
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-DOCUMENT = os.path.join(ROOT, "docs", "ablations.md")
 
 
 def arguments_of(arguments):
@@ -37,7 +36,6 @@ def arguments_of(arguments):
     parser.add_argument("--json", metavar="FILE", help="writes all samples there")
     parser.add_argument("--from", dest="sources", action="append", metavar="FILE",
                         help="the tables of samples written before; repeated for several")
-    parser.add_argument("--table", metavar="NAME", help="writes the tables into docs/ablations.md, at its marks of NAME")
     options = parser.parse_args(arguments)
     options.rounds = options.rounds if options.rounds is not None else 3 if options.quick else 9
     options.slice = options.slice if options.slice is not None else 10
@@ -140,18 +138,6 @@ def report_from(path):
         raise ablate_report.Malformed(f"{path} holds no samples of scripts/ablate ({type(error).__name__}: {error})") from error
 
 
-def deliver(text, table, document=DOCUMENT):
-    """Prints the report, or writes it between the marks of `table` in the document."""
-    if not table:
-        print(text, end="")
-        return
-    with open(document, encoding="utf-8") as file:
-        changed = ablate_report.insert(file.read(), table, text)
-    with open(document, "w", encoding="utf-8") as file:
-        file.write(changed)
-    say(f"wrote {document}")
-
-
 def run(options):
     variants = ablate_variants.select(ablate_variants.all_variants(ROOT), options.names)
     if options.list:
@@ -183,7 +169,7 @@ def run(options):
             for name, measured in suites.items()}}
         with open(options.json, "w", encoding="utf-8") as file:
             json.dump(stored, file, indent=1)
-    deliver(ablate_report.report(facts, suites), options.table)
+    print(ablate_report.report(facts, suites), end="")
     return 1 if any(measured.failures for measured in suites.values()) else 0
 
 
@@ -191,7 +177,7 @@ def main(arguments):
     options = arguments_of(arguments)
     try:
         if options.sources:
-            deliver("\n".join(report_from(path) for path in options.sources), options.table)
+            print("\n".join(report_from(path) for path in options.sources), end="")
             return 0
         return run(options)
     except (ablate_variants.Mismatch, ablate_runs.Failure, ablate_report.Malformed, OSError) as error:

@@ -13,9 +13,8 @@ from charts import median
 
 CLEAR = 0.05  # a ratio that differs less says nothing
 MOST_CHANCE = 0.01  # 8 rounds that agree, 9 of 10 do not
-COLUMNS = 5  # variants in a table of cells
 
-Ratio = namedtuple("Ratio", "figure ratio is_clear")
+Ratio = namedtuple("Ratio", "ratio is_clear")
 
 
 class Malformed(Exception):
@@ -36,15 +35,14 @@ def chance(ratios):
 
 
 def ratio_of_cell(cell, rounds):
-    """The median figure and ratio of a cell. Clear: by 5 % or more, and the rounds agree."""
-    figures = [variant[cell][0] for variant, _ in rounds]
+    """The ratio of a cell. Clear: by 5 % or more, and the rounds agree."""
     ratios = [ratio_of_round(variant[cell][0], base[cell][0], variant[cell][1]) for variant, base in rounds]
     ratios = [ratio for ratio in ratios if ratio is not None]
     if not ratios:
-        return Ratio(median(figures), None, False)
+        return Ratio(None, False)
     middle = median(ratios)
     is_clear = max(middle, 1 / middle) >= 1 + CLEAR and chance(ratios) < MOST_CHANCE
-    return Ratio(median(figures), middle, is_clear)
+    return Ratio(middle, is_clear)
 
 
 def digits(value):
@@ -87,26 +85,18 @@ def summary_row(variant, ratios):
 
 
 def suite_tables(measured):
-    """`measured`: Measured of ablate_runs.py. The summary, and every cell; where there are more variants than cells,
-    a row is a variant and holds ratios only."""
+    """`measured`: Measured of ablate_runs.py. The summary, and every cell: the base's figure, and the variants' ratios, which
+    compare with the base beside them."""
     names = [name for name, rounds in measured.rounds.items() if rounds and name not in measured.failures]
     if not names:
         return ""
     cells = list(measured.rounds[names[0]][0][0])
     ratios = {name: {cell: ratio_of_cell(cell, measured.rounds[name]) for cell in cells} for name in names}
-    head = ["variant", "mean", "cells slower", "cells faster", "worst", "best"]
-    text = [table(head, [summary_row(name, ratios[name]) for name in names])]
-    base = {cell: median([base[cell][0] for name in names for _, base in measured.rounds[name]]) for cell in cells}
-    if len(names) > len(cells):
-        rows = [["base", *(digits(base[cell]) for cell in cells)]]
-        rows += [[f"`{name}`", *(ratio_text(ratios[name][cell]) for cell in cells)] for name in names]
-        return "\n".join([*text, table(["variant", *cells], rows)])
-    for first in range(0, len(names), COLUMNS):
-        some = names[first:first + COLUMNS]
-        rows = [[cell, digits(base[cell])] + [
-            f"{digits(ratios[name][cell].figure)} ({ratio_text(ratios[name][cell])})" for name in some] for cell in cells]
-        text.append(table(["cell", "base", *(f"`{name}`" for name in some)], rows))
-    return "\n".join(text)
+    base = [digits(median([base[cell][0] for name in names for _, base in measured.rounds[name]])) for cell in cells]
+    return "\n".join([
+        table(["variant", "mean", "cells slower", "cells faster", "worst", "best"],
+              [summary_row(name, ratios[name]) for name in names]),
+        table(["variant", *cells], [["base", *base]] + [[f"`{name}`", *map(ratio_text, ratios[name].values())] for name in names])])
 
 
 UNITS = {
@@ -165,12 +155,3 @@ def rounds_of(stored):
             tuple({title: (cell[key][index], cell["more_is_better"]) for title, cell in cells_of.items()}
                   for key in ("figures", "base")) for index in range(count)]
     return result
-
-
-def insert(document, name, text):
-    """The document with the text between its marks of that name."""
-    begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
-    first, last = document.find(begin), document.find(end)
-    if first < 0 or last < first:
-        raise Malformed(f"the document has no place for the table: {begin.strip()} … {end}")
-    return document[:first + len(begin)] + "\n" + text + "\n" + document[last:]

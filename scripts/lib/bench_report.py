@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""One report of all benchmarks, from what the suites wrote.
+"""Everything that is made of the benchmarks' results, from one reading of them.
 
-    bench_report.py FOLDER RESULT.json...
-    bench_report.py --again FOLDER          writes the pages of FOLDER/report.json anew
+    bench_report.py FOLDER RESULT.json...   writes FOLDER/report.json (all results, the machine and the commit) and
+                                            FOLDER/index.html (one page that needs nothing else); and in the tree the
+                                            tables of docs/benchmarks.md, the README's, and docs/images/benchmarks/*.svg
     bench_report.py --stamp RESULT.json     adds the commit that was measured, unless it is there
 
-Writes FOLDER/report.json (all results, the machine and the commit), FOLDER/index.html (one page that needs nothing else)
-and FOLDER/*.svg (charts for the README). A result is the JSON of one suite.
+A result is the JSON of one suite, or a report.json, which has those of all.
 """
 
 import json
@@ -19,6 +19,7 @@ from collections import namedtuple
 from html import escape
 
 import bench_costs
+import bench_page
 import bench_table
 import charts
 from bench_table import Malformed, Node, counted, counting, digits, grouped
@@ -190,8 +191,8 @@ h1, h2, h3 { line-height: 1.2; } h2 { margin-top: 3rem; border-top: 1px solid va
 .wide { overflow-x: auto; overflow-wrap: break-word; } table { border-collapse: collapse; font-size: .85rem; font-variant-numeric: tabular-nums; }
 td, th { padding: .2rem .6rem; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
 td.number { text-align: right; white-space: nowrap; } tr.behind { background: var(--behind); } tr.ours { font-weight: 600; } nav { display: flex; flex-wrap: wrap; gap: 0 1rem; margin-bottom: 1rem; }
-/* A phone has a row of a table below the other, each cell with its column's name. */
-@media (max-width: 48rem) {
+/* A narrow screen has a row of a table below the other, each cell with its column's name. */
+@media (max-width: 64rem) {
   .wide table, .wide tbody { display: block; } .wide thead { display: none; }
   .wide tr { display: block; padding: .4rem .6rem; border-bottom: 1px solid var(--line); }
   .wide td, .wide td.number { display: grid; grid-template-columns: 6rem minmax(0, 1fr); gap: .6rem; padding: 0; border: 0;
@@ -201,15 +202,15 @@ td.number { text-align: right; white-space: nowrap; } tr.behind { background: va
 """
 
 
-COLUMNS = ("suite", "what", "setting", "ours", "figure", "best peer", "its figure", "ratio")
+COLUMNS = ("suite", "what", "setting", "ours", "figure", "best peer", "its figure", "ratio", "rounds, least–most")
 
 
 def row_html(suite, title, row):
     behind = ' class="behind"' if counting([row]) and row.ratio < 1 else ""
-    shown = "–" if row.ratio is None else f"{charts.digits(row.ratio)}×"
-    cells = [escape(suite), escape(title), escape(row.setting), escape(row.ours), row.our_figure, escape(row.peer), row.peer_figure, shown]
+    cells = [suite, title, row.setting, row.ours, row.our_figure, row.peer, row.peer_figure, bench_table.shown(row.ratio),
+             bench_table.span(row.rounds)]
     return f"<tr{behind}>" + "".join(
-        f'<td data-column="{COLUMNS[index]}"{" class=number" if index in (4, 6, 7) else ""}>{cell}</td>'
+        f'<td data-column="{COLUMNS[index]}"{" class=number" if index in (4, 6, 7, 8) else ""}>{escape(cell)}</td>'
         for index, cell in enumerate(cells)) + "</tr>"
 
 
@@ -220,22 +221,13 @@ def table_html(rows):
 
 
 def facts(result):
-    machine = result.child("machine")
-    others = result.get("cores_used_by_others", float)
-    busy = " A busy machine: its figures say little." if others > bench_table.BUSY else ""
-    commit = f" Commit {result.get('commit', str)}." if "commit" in result.value else ""
-    return (f"{machine.get('processor', str)}, {machine.get('cores', float):g} cores; {machine.get('kernel', str)}; "
-            f"{machine.get('compiler', str).split(' (http')[0]}. {result.get('date', str)}, {result.get('rounds', float):g} "
-            f"rounds; other processes used {digits(others)} cores meanwhile{bench_table.state_of(result)}.{busy}{commit}")
+    busy = " A busy machine: its figures say little." if result.get("cores_used_by_others", float) > bench_table.BUSY else ""
+    return f"{result.get('date', str)}. {bench_table.facts(result)}{busy}"
 
 
 def parts_of(result):
     """The sections of a suite, and the rows of its tables."""
-    suite = result.get("suite", str)
-    if suite not in SUITES:
-        raise Malformed(f"'suite' of {result.place} is '{suite}'; there are {', '.join(SUITES)}")
-    if result.get("faults", float) != 0:
-        raise Malformed(f"{result.place} is of a run that found {result.get('faults', float):g} faults: its figures do not count")
+    suite = bench_table.accepted(result)
     sections = [section for section in SUITES[suite](result) if section.charts]
     tables = bench_table.SUITES[suite](result) if suite in bench_table.SUITES else []
     return sections, [(suite, title, with_unit(row, unit)) for title, unit, rows in tables for row in rows]
@@ -276,8 +268,8 @@ def page(results, commit, overview):
 <body>
 <h1>Interlock's benchmarks</h1>
 <p>Interlock beside the libraries that one would use instead: the same work, in turns, in one run. Figures are medians of
-rounds; thin lines span all rounds. The ratio is the median of the rounds' own ratios against the best peer of the same
-kind, above 1 where Interlock is better. Written at commit <code>{escape(commit)}</code>; a suite that was measured at
+rounds; thin lines span all rounds. The ratio is that of the two figures, against the best peer of the same kind, above 1
+where Interlock is better; behind it stand the lowest and the highest ratio of a round. Written at commit <code>{escape(commit)}</code>; a suite that was measured at
 another names it.</p>
 <nav>{"".join(f'<a href="#{name}">{name}</a>' for name in names)}<a href="#behind">where we are behind</a></nav>
 <div class="charts">{overview}</div>
@@ -288,18 +280,6 @@ another names it.</p>
 </body>
 </html>
 """
-
-
-def overviews(results):
-    """A chart of ratios for each suite that has peers."""
-    pictures = {}
-    for result in results:
-        rows = [charts.Ratio(f"{title}: {row.setting}, {row.ours}", row.ratio)
-                for _, title, row in parts_of(result)[1] if counting([row]) and 0 < row.ratio < math.inf]
-        if rows:
-            suite = result.get("suite", str)
-            pictures[suite] = charts.ratios(f"{suite}: ours over the best peer", rows)
-    return pictures
 
 
 def commit_of(folder):
@@ -322,13 +302,18 @@ def kept(value):
 
 
 def read(path):
-    """A result as it is kept: whatever is made of one is the same as what is made of the report's."""
+    """The commit of a file, if it is a report, and its results as they are kept: what is made of a suite's result is the
+    same as what is made of the report's."""
+    name = os.path.basename(path)
     with open(path, encoding="utf-8") as file:
         text = file.read()
     try:
-        return Node(kept(json.loads(text)), os.path.basename(path))
+        value = kept(json.loads(text))
     except ValueError as error:
-        raise Malformed(f"{os.path.basename(path)} is not JSON: {error}") from None
+        raise Malformed(f"{name} is not JSON: {error}") from None
+    if isinstance(value, dict) and "suites" in value:
+        return value.get("commit"), [Node(value["suites"][suite], f"{suite} of {name}") for suite in SUITES if suite in value["suites"]]
+    return None, [Node(value, name)]
 
 
 def stamp(path):
@@ -341,25 +326,20 @@ def stamp(path):
             json.dump(result, file)
 
 
-def read_again(folder):
-    """The commit and the results of a report, in the order of its page."""
-    with open(os.path.join(folder, "report.json"), encoding="utf-8") as file:
-        report = json.load(file)
-    return report["commit"], [Node(report["suites"][suite], f"{suite} of report.json")
-                              for suite in SUITES if suite in report["suites"]]
-
-
-def files_of(results, commit):
-    """The report's files by their names."""
-    pictures = overviews(results)
-    html = page(results, commit, "".join(pictures.values()))
+def files_of(folder, results, commit):
+    """The files by their paths. What stands in the tree is made of the page alone, but for the chart with all samples."""
+    with open(bench_page.DOCUMENT, encoding="utf-8") as file:
+        document = bench_table.insert(file.read(), "".join(map(bench_table.section, results)))
+    files = {bench_page.DOCUMENT: document} | bench_page.made_of(document)
+    overview = "".join(bench_page.overviews(bench_page.tables(document)).values())
     for result in results:
         if result.get("suite", str) == "rwlock" and (picture := scaling(result)):
-            pictures["scaling"] = picture
-    files = {"index.html": html, "report.json": json.dumps(
-        {"commit": commit, "suites": {result.get("suite", str): result.value for result in results}},
-        separators=(",", ":"), sort_keys=True) + "\n"}
-    return files | {f"{suite}.svg": charts.standing_alone(picture) for suite, picture in pictures.items()}
+            files[bench_page.chart_of("scaling")] = charts.standing_alone(picture)
+    return files | {
+        os.path.join(folder, "index.html"): page(results, commit, overview),
+        os.path.join(folder, "report.json"): json.dumps(
+            {"commit": commit, "suites": {result.get("suite", str): result.value for result in results}},
+            separators=(",", ":"), sort_keys=True) + "\n"}
 
 
 def main(arguments):
@@ -372,15 +352,11 @@ def main(arguments):
             for path in paths:
                 stamp(path)
             return 0
-        if folder == "--again":
-            folder = paths[0]
-            commit, results = read_again(folder)
-        else:
-            commit, results = commit_of(os.path.dirname(os.path.abspath(__file__))), [read(path) for path in paths]
-        files = files_of(results, commit)
-        os.makedirs(folder, exist_ok=True)
-        for name, text in files.items():
-            with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+        commits, results = zip(*map(read, paths))
+        commit = next(filter(None, commits), None) or commit_of(os.path.dirname(os.path.abspath(__file__)))
+        for path, text in files_of(folder, sum(results, []), commit).items():
+            os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+            with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
     except (Malformed, OSError) as error:
         print(f"error: {error}", file=sys.stderr)

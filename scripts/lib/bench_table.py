@@ -1,19 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The dated table of figures in docs/benchmarks.md, from what the benchmarks wrote.
-
-    bench_table.py [--document FILE] RESULT.json...    puts the table between the marks in docs/benchmarks.md
-    bench_table.py --print RESULT.json...              prints it
+"""The tables of figures in docs/benchmarks.md, from what the benchmarks wrote.
 
 A result is the JSON of one suite (rwlock, rings, mutex, pool, swift, operations). For each setting the table gives our
-median, the best peer's, and the median of the rounds' ratios, more than 1 where ours is better. The best peer is of our
-kind: a lock that parks and whose slowest thread gets a tenth of the fastest or more; beside `ilk_mpmc` a bounded ring
-for many threads; beside an operation, Foundation's in its own queue. Where a result says what one operation
-executes, another table gives that of all contenders.
+median, the best peer's, the ratio of these two, more than 1 where ours is better, and the lowest and the highest ratio of
+a round. The best peer is of our kind: a lock that parks and whose slowest thread gets a tenth of the fastest or more;
+beside `ilk_mpmc` a bounded ring for many threads; beside an operation, Foundation's in its own queue. Where a result says
+what one operation executes, another table gives that of all contenders.
 """
 
-import json
 import math
-import os
 import re
 import sys
 import textwrap
@@ -22,12 +17,12 @@ from collections import namedtuple
 import bench_costs
 from charts import median
 
-DOCUMENT = "docs/benchmarks.md"
 BEGIN, END = "<!-- figures -->\n", "<!-- end of figures -->"
 FAIR_SHARE = 0.1
 BUSY = 0.05  # cores that other processes use: more, and a figure says little
 
-Row = namedtuple("Row", "setting ours our_figure peer peer_figure ratio")
+# `ratio` is as shown; `rounds` are the lowest and the highest ratio of a round, or None for figures of the whole run.
+Row = namedtuple("Row", "setting ours our_figure peer peer_figure ratio rounds")
 
 
 class Malformed(Exception):
@@ -83,19 +78,43 @@ def counting(rows):
     return [row for row in rows if row.ratio is not None and not row.peer.startswith("itself")]
 
 
-def ratio(better, worse):
-    """The median of the rounds' own ratios, without rounds in which both made no progress."""
-    ratios = [a / b if b else math.inf for a, b in zip(better, worse) if a != b or 0 < a < math.inf]
-    return median(ratios) if ratios else None
+def ratio(above, below):
+    """None where both made no progress."""
+    if above == below and above in (0, math.inf):
+        return None
+    return math.inf if below == 0 else above / below
+
+
+def compared(setting, ours, mine, best, is_rate, show):
+    """The row of our samples, one a round, and the best peer's: its name and samples."""
+    if best is None:
+        return Row(setting, ours, show(median(mine)), "–", "–", None, None)
+    name, theirs = best
+    above, below = (mine, theirs) if is_rate else (theirs, mine)
+    rounds = [one for one in map(ratio, above, below) if one is not None]
+    return Row(setting, ours, show(median(mine)), name, show(median(theirs)), as_shown(ratio(median(above), median(below))),
+               (as_shown(min(rounds)), as_shown(max(rounds))) if len(rounds) > 1 else None)
 
 
 def digits(value):
     """Three significant digits."""
-    if value == float("inf"):
+    if value == math.inf:
         return "∞"
     if value >= 99.95:
         return f"{value:,.0f}"
-    return f"{value:.1f}" if value >= 9.995 else f"{value:.2f}"
+    if value >= 0.9995 or value == 0:
+        return f"{value:.1f}" if value >= 9.995 else f"{value:.2f}"
+    return f"{value:.{2 - math.floor(math.log10(value))}f}"
+
+
+def number(text):
+    """What `digits` has written."""
+    return math.inf if text == "∞" else float(text.replace(",", ""))
+
+
+def as_shown(value):
+    """Every place that shows or counts a ratio has the same one."""
+    return None if value is None else number(digits(value))
 
 
 def duration(ns):
@@ -241,8 +260,7 @@ def swift(result):
         peers = [(name, values) for name, values in times.items()
                  if not OWN_IN_SWIFT.match(name) and name not in BASELINES]
         best = min(peers, key=lambda item: median(item[1]), default=None)
-        rows.append(Row(cell.get("title", str), ours, digits(median(times[ours])), best[0] if best else "–",
-                        digits(median(best[1])) if best else "–", ratio(best[1], times[ours]) if best else None))
+        rows.append(compared(cell.get("title", str), ours, times[ours], best, False, digits))
     yield "The Swift facade", "nanoseconds between two operations", rows
 
 
@@ -271,8 +289,7 @@ def operations(result):
     sizes = {size.get("kind", str): size.get("bytes", float) for size in result.children("sizes")}
     peer = next((kind for kind in sizes if kind.startswith("BlockOperation")), None)
     yield "Of 100,000 that wait, each", "bytes of the heap", [
-        Row("waiting", kind, digits(count), peer or "–", digits(sizes[peer]) if peer else "–",
-            sizes[peer] / count if peer and count else None)
+        compared("waiting", kind, [count], (peer, [sizes[peer]]) if peer else None, False, digits)
         for kind, count in sizes.items() if kind.startswith(("Job", "AsyncOperation"))]
 
 
@@ -280,9 +297,7 @@ def row(setting, samples, ours, best):
     """Of rates: more is better. `best`: the peer's name and samples."""
     if ours not in samples:
         raise Malformed(f"no figures of {ours} for {setting}")
-    mine = samples[ours]
-    return Row(setting, ours, digits(median(mine)), best[0] if best else "–", digits(median(best[1])) if best else "–",
-               ratio(mine, best[1]) if best else None)
+    return compared(setting, ours, samples[ours], best, True, digits)
 
 
 def span_row(setting, samples, ours):
@@ -294,32 +309,41 @@ def beside(setting, samples, ours, peers):
     """Of times, against the quickest of `peers`."""
     if ours not in samples:
         raise Malformed(f"no figures of {ours} for {setting}")
-    mine = samples[ours]
     best = min(((name, samples[name]) for name in peers), key=lambda item: median(item[1]), default=None)
-    return Row(setting, ours, duration(median(mine)), best[0] if best else "–", duration(median(best[1])) if best else "–",
-               ratio(best[1], mine) if best else None)
+    return compared(setting, ours, samples[ours], best, False, duration)
 
 
 def time_row(setting, times, ours, best):
     """Of single figures in nanoseconds: less is better."""
     if ours not in times:
         raise Malformed(f"no figures of {ours} for {setting}")
-    return Row(setting, ours, duration(times[ours]), best[0] if best else "–", duration(best[1]) if best else "–",
-               best[1] / times[ours] if best else None)
+    return compared(setting, ours, [times[ours]], (best[0], [best[1]]) if best else None, False, duration)
 
 
 SUITES = {"rwlock": rwlock, "rings": rings, "mutex": mutex, "pool": pool, "swift": swift, "operations": operations}
+WITHOUT_TABLES = ("diagnosis",)
 
 
 # ---- Markdown ----
 
 
+HEAD = "| setting | ours | figure | best peer | figure | ratio | rounds, least–most |"
+
+
 def table(rows):
-    lines = ["| setting | ours | figure | best peer | figure | ratio |", "|---|---|---:|---|---:|---:|"]
+    lines = [HEAD, "|---|---|---:|---|---:|---:|---:|"]
     for one in rows:
-        shown = "–" if one.ratio is None else (digits(one.ratio) if one.ratio >= 0.1 else f"{one.ratio:.2g}") + "×"
-        lines.append(f"| {one.setting} | {one.ours} | {one.our_figure} | {one.peer} | {one.peer_figure} | {shown} |")
+        lines.append(f"| {one.setting} | {one.ours} | {one.our_figure} | {one.peer} | {one.peer_figure} | "
+                     f"{shown(one.ratio)} | {span(one.rounds)} |")
     return "\n".join(lines)
+
+
+def shown(value):
+    return "–" if value is None else f"{digits(value)}×"
+
+
+def span(rounds):
+    return "–" if rounds is None else "–".join(dict.fromkeys(map(digits, rounds)))
 
 
 def slices(milliseconds):
@@ -345,32 +369,39 @@ def state_of(result):
     return "" if state == "unknown" else f"; the machine's state: {state}"
 
 
-def section(name, text):
-    """One result as Markdown."""
-    try:
-        value = json.loads(text)
-    except ValueError as error:
-        raise Malformed(f"{name} is not JSON: {error}") from None
-    result = Node(value, name)
-    suite = result.get("suite", str)
-    if suite not in SUITES:
-        raise Malformed(f"'suite' of {name} is '{suite}'; there are {', '.join(SUITES)}")
-    if result.get("faults", float) != 0:
-        raise Malformed(f"{name} is of a run that found {result.get('faults', float):g} faults: its figures do not count")
+def facts(result):
+    """Where, when and how a result was measured."""
     machine = result.child("machine")
-    date = result.get("date", str)
-    if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", date):
-        raise Malformed(f"'date' of {name} is '{date}', not a day such as 2026-01-31")
     given = flags(result.get("arguments", str))
     compiler = re.sub(r" *\(https?:[^)]*\)", "", machine.get("compiler", str))
-    facts = (
-        f"{machine.get('processor', str)}, {machine.get('cores', float):g} cores; {machine.get('kernel', str)}; {compiler}. "
-        f"{result.get('rounds', float):g} rounds{slices(result.get('slice_ms', float))}; other processes used "
-        f"{digits(result.get('cores_used_by_others', float))} cores meanwhile{state_of(result)}. "
-        + (f"Flags: `{given}`." if given else "All cells."))
-    parts = [f"### {suite}, {date}", "", textwrap.fill(facts, 120, break_long_words=False, break_on_hyphens=False), ""]
+    commit = f" Commit {result.get('commit', str)}." if "commit" in result.value else ""
+    return (f"{machine.get('processor', str)}, {machine.get('cores', float):g} cores; {machine.get('kernel', str)}; {compiler}. "
+            f"{result.get('rounds', float):g} rounds{slices(result.get('slice_ms', float))}; other processes used "
+            f"{result.get('cores_used_by_others', float):.2f} cores meanwhile{state_of(result)}. "
+            + (f"Flags: `{given}`." if given else "All cells.") + commit)
+
+
+def accepted(result):
+    """Its suite; refuses a run that does not count."""
+    suite = result.get("suite", str)
+    if suite not in SUITES and suite not in WITHOUT_TABLES:
+        raise Malformed(f"'suite' of {result.place} is '{suite}'; there are {', '.join([*SUITES, *WITHOUT_TABLES])}")
+    if result.get("faults", float) != 0:
+        raise Malformed(f"{result.place} is of a run that found {result.get('faults', float):g} faults: its figures do not count")
+    if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", date := result.get("date", str)):
+        raise Malformed(f"'date' of {result.place} is '{date}', not a day such as 2026-01-31")
+    return suite
+
+
+def section(result):
+    """One result as Markdown; nothing of a suite without tables."""
+    suite = accepted(result)
+    if suite in WITHOUT_TABLES:
+        return ""
+    parts = [f"### {suite}, {result.get('date', str)}", "",
+             textwrap.fill(facts(result), 120, break_long_words=False, break_on_hyphens=False), ""]
     if result.get("cores_used_by_others", float) > BUSY:
-        print(f"note: beside the run of {name} other processes were at work; take it again on a quiet machine", file=sys.stderr)
+        print(f"note: beside the run of {result.place} other processes were at work; take it again on a quiet machine", file=sys.stderr)
     for title, unit, rows in SUITES[suite](result):
         if rows:
             parts += [f"{title}: {unit}.", "", table(rows), ""]
@@ -384,34 +415,3 @@ def insert(document, figures, first=BEGIN, last=END):
     if begin < 0 or end < begin:
         raise Malformed(f"the document has no place for the table: {first.strip()} … {last}")
     return document[: begin + len(first)] + "\n" + figures + document[end:]
-
-
-def main(arguments):
-    document, to_print = DOCUMENT, False
-    if arguments[:1] == ["--print"]:
-        to_print, arguments = True, arguments[1:]
-    elif arguments[:1] == ["--document"]:
-        document, arguments = arguments[1], arguments[2:]
-    if not arguments:
-        print(__doc__, file=sys.stderr)
-        return 2
-    try:
-        figures = ""
-        for path in arguments:
-            with open(path, encoding="utf-8") as file:
-                figures += section(os.path.basename(path), file.read())
-        if to_print:
-            sys.stdout.write(figures)
-            return 0
-        with open(document, encoding="utf-8") as file:
-            text = insert(file.read(), figures)
-        with open(document, "w", encoding="utf-8") as file:
-            file.write(text)
-    except (Malformed, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

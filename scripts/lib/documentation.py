@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The steps of scripts/docs that are not docc's.
 
-    documentation.py catalogue FOLDER       copies Interlock.docc to FOLDER, and adds the papers of docs/ as articles
+    documentation.py catalogue FOLDER       copies Interlock.docc to FOLDER, and adds as articles the papers of docs/, and two
+                                            pages that are made: the promises with their tests, and the labels
     documentation.py diagnostics FILE [CATALOGUE]
                                             prints docc's warnings and errors, and fails if there is one that counts
     documentation.py complete ARCHIVE       adds what docc leaves out: its first page, and the file of settings that its pages
@@ -26,6 +27,7 @@ import urllib.parse
 sys.dont_write_bytecode = True  # the steps leave nothing behind
 
 import gates
+import promises
 from tree import tracked
 
 CATALOGUE = "Sources/SwiftFacade/Interlock/Interlock.docc"
@@ -90,8 +92,13 @@ def catalogue(root, folder):
         rewrite(os.path.join(root, name), copy, name, pages)
         bring_images(root, name, copy)
         divide(copy)
+    made = {"paper-promises": promises.page(root), "paper-labels": gates.labels_page(root)}
+    for page, text in made.items():
+        copy = os.path.join(folder, "Papers", page + ".md")
+        write(copy, [], text)
+        divide(copy)
     with open(os.path.join(folder, LANDING), "a", encoding="utf-8") as landing:
-        landing.write("\n### Design papers\n\n" + "".join(f"- <doc:{page}>\n" for page in added.values()))
+        landing.write("\n### Design papers\n\n" + "".join(f"- <doc:{page}>\n" for page in [*added.values(), *made]))
 
 
 def divide(path):

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The gates that read text: licence lines, memory labels, reasons, links, lists of files. Those that compare the tree
-with its plan are in layout.py, the words in words.py.
+with its plan are in layout.py, the words in words.py, the promises and their tests in promises.py.
 
     gates.py GATE [ROOT]     runs one gate over the tracked files of the tree at ROOT; prints every
                              finding as FILE:LINE: TEXT and exits with 1 if there is one
-    gates.py labels-table    prints the table of memory labels that docs/memory-model.md holds
     gates.py words-count     prints the retired words that are left, file by file
 
 Each gate is a function that yields findings. A gate without files fails: it would pass for a clean tree. scripts/check
@@ -19,7 +18,9 @@ from collections import namedtuple
 
 sys.dont_write_bytecode = True  # the gates leave nothing behind
 
+import bench_page
 import layout
+import promises
 import words
 from tree import SOURCE_SUFFIXES, Finding, is_script, read, require, tracked
 
@@ -88,7 +89,7 @@ def can_pair(one, other):
 
 
 def labels(root):
-    """Every label has one definition and partners that name it back; docs/memory-model.md lists all."""
+    """Every label has one definition with a reason, and partners that name it back."""
     everything = list(defined_labels(root))
     require(everything, "memory labels")
     by_name = {}
@@ -98,6 +99,8 @@ def labels(root):
             yield Finding(label.path, label.line, f"{label.name} is defined in {first.path}:{first.line} already")
         by_name.setdefault(label.name, label)
     for label in everything:
+        if re.fullmatch(r"(See there\.)?", what_of(label)):
+            yield Finding(label.path, label.line, f"{label.name} says nothing beside its partner")
         if label.order == "relaxed":
             continue
         if not label.partners and not label.with_itself:
@@ -117,29 +120,20 @@ def labels(root):
                 yield Finding(
                     label.path, label.line,
                     f"{label.name} pairs with {partner.name}, which does not name it ({partner.path}:{partner.line})")
-    document = "docs/memory-model.md"
-    if not os.path.exists(os.path.join(root, document)):
-        yield Finding(document, 1, "is missing")
-        return
-    listed = re.findall(rf"^\| ({LABEL}) \|", read(root, document), re.MULTILINE)
-    for label in everything:
-        if label.name not in listed:
-            yield Finding(document, 1, f"does not list {label.name} ({label.path}:{label.line})")
-    for name in listed:
-        if name not in by_name:
-            yield Finding(document, 1, f"lists {name}, which is nowhere defined")
-    if labels_table(root) not in read(root, document):
-        yield Finding(document, 1, "its table is out of date: scripts/check --write-labels")
 
 
-def labels_table(root):
-    rows = ["| label | order | pairs with | where | what |", "|---|---|---|---|---|"]
+def what_of(label):
+    """What a label says beside its order and its partners."""
+    return re.sub(r"^pairs with .*?(?:[.:](?: |$)|$)", "", label.text).strip()
+
+
+def labels_page(root):
+    """All labels, as Markdown."""
+    rows = ["# Labels of memory orders", "", "| label | order | pairs with | where | what |", "|---|---|---|---|---|"]
     for label in sorted(defined_labels(root), key=lambda l: (l.name[:2], int(l.name[2:]))):
         partners = ", ".join(dict.fromkeys(label.partners)) + (", " if label.partners and label.with_itself else "")
         partners += "itself" if label.with_itself else ""
-        what = re.sub(r"^pairs with .*?(?:[.:](?: |$)|$)", "", label.text).strip()
-        what = re.sub(r"^See there\.$|^$", "as its partner says" if label.partners else "", what)
-        what = re.split(r"(?<=[.:;]) (?=[A-Z])", what)[0].rstrip(";:").replace("|", "\\|")
+        what = re.split(r"(?<=[.:;]) (?=[A-Z])", what_of(label))[0].rstrip(";:").replace("|", "\\|")
         rows.append(f"| {label.name} | {label.order} | {partners or '–'} | `{label.path}` | {what} |")
     return "\n".join(rows) + "\n"
 
@@ -290,60 +284,6 @@ def links(root):
                 yield Finding(name, line, f"no such heading: {target}")
 
 
-def contracts(root):
-    """Every test that docs/contracts.md names is there, under Tests or Examples/Tests."""
-    table = "docs/contracts.md"
-    require([table] if os.path.exists(os.path.join(root, table)) else [], "a table of sentences")
-    tests = tracked(root, ".c", ".h", ".cc", ".swift", "run", "CMakeLists.txt", under="Tests") + tracked(root, ".swift", under="Examples/Tests")
-    known = set(re.findall(r"\w+", "\n".join(read(root, name) for name in require(tests, "tests"))))
-    for number, line in enumerate(read(root, table).splitlines(), 1):
-        cells = line.split("|")
-        if len(cells) < 4:
-            continue
-        # A claim has four words or more; a name that ends in "*" or an ellipsis stands for several.
-        for name in re.findall(r"\b([a-z][a-z0-9]*(?:_[a-z0-9]+){3,}|[a-z]+(?:[A-Z][a-z0-9]*){3,})\b(?!\*|…|\.\.\.)", cells[2]):
-            if name not in known:
-                yield Finding(table, number, f"names a test that there is not: {name}")
-
-
-def without_comments(text):
-    return re.sub(r"/\*.*?\*/|//[^\n]*", "", text, flags=re.DOTALL)
-
-
-def letters(cell):
-    """The guarantees that a cell names: "A, C to E" is A, C, D and E."""
-    found = set()
-    for first, last in re.findall(r"\b([A-Z])\b(?: to \b([A-Z])\b)?", cell):
-        found |= {chr(code) for code in range(ord(first), ord(last or first) + 1)}
-    return found
-
-
-def promises(root):
-    """Every lettered guarantee and every function of the public headers, and every public Swift type, has a row."""
-    table = "docs/contracts.md"
-    require([table] if os.path.exists(os.path.join(root, table)) else [], "a table of sentences")
-    document = read(root, table)
-    cells = [line.split("|")[1] for line in document.splitlines() if line.count("|") >= 3]
-    headers = [n for n in tracked(root, ".h", under="include/interlock") if "/inline/" not in n]
-    for name in require(headers, "public headers"):
-        text, short = read(root, name), os.path.basename(name)
-        # A name without its directory is enough: rwlock.h; so is a word of the row for a call: try_push_many.
-        own = [cell for cell in cells if re.search(rf"(?<![\w/]){re.escape(short)}\b", cell)]
-        named = set().union(*(letters(cell) for cell in own)) if own else set()
-        for match in re.finditer(r"^ \*   ([A-Z])  \S", text, re.MULTILINE):
-            if match.group(1) not in named:
-                yield Finding(name, text.count("\n", 0, match.start()) + 1, f"guarantee {match.group(1)} of {short} has no row in {table}")
-        words = set(re.findall(r"\w+", " ".join(own)))
-        for call in sorted(set(re.findall(r"\b(ilk_[a-z0-9_]+)\(", without_comments(text)))):
-            if call not in words and re.sub(r"^ilk_[a-z0-9]+_", "", call) not in words and call.removeprefix("ilk_") not in words:
-                yield Finding(name, 1, f"{call} has no row of {short} in {table}")
-    everything = set(re.findall(r"\w+", document))
-    for name in require(tracked(root, ".swift", under="Sources/SwiftFacade"), "sources of the facade"):
-        for match in re.finditer(r"^public (?:final |indirect )*(?:class|struct|enum|protocol|actor) (\w+)", read(root, name), re.MULTILINE):
-            if match.group(1) not in everything:
-                yield Finding(name, 1, f"public type {match.group(1)} has no row in {table}")
-
-
 def headings(path):
     """The anchors GitHub and GitLab make from headings."""
     with open(path, encoding="utf-8") as file:
@@ -382,16 +322,13 @@ def text(root):
 GATES = {
     gate.__name__: gate
     for gate in (
-        spdx, labels, orders, states, sendable, pointers, links, contracts, promises, sources, text, layout.folders, layout.architecture,
+        spdx, labels, orders, states, sendable, pointers, links, promises.contracts, bench_page.figures, sources, text, layout.folders, layout.architecture,
         layout.includes, layout.rooms, layout.length, words.words)
 }
 
 
 def main(arguments):
     root = arguments[2] if len(arguments) > 2 else "."
-    if len(arguments) > 1 and arguments[1] == "labels-table":
-        sys.stdout.write(labels_table(root))
-        return 0
     if len(arguments) > 1 and arguments[1] == "words-count":
         sys.stdout.write(words.counts(root))
         return 0

@@ -90,10 +90,10 @@ void ilk__edges_end(struct ilk__object *object) {
 static void make_edge(struct ilk__edge *edge, const struct ilk__order *order) {
     const uint32_t pair = ilk__pair_bit(order->held, order->asked);
     ilk_atomic_store(&edge->searched, 0, memory_order_relaxed); /* LO3 */
-    /* LO2 release, pairs with LO1. */
+    /* LO2 release, pairs with LO1: the emptied `searched` before the first id that is new. */
     ilk_atomic_fence(memory_order_release);
     ilk_atomic_store(&edge->to_id, order->to_id, memory_order_relaxed); /* LO3 */
-    /* LO4 release, pairs with LO1. */
+    /* LO4 release, pairs with LO1: the emptied `searched` before the second id that is new. */
     ilk_atomic_store(&edge->from_id, order->from_id, memory_order_release);
     ilk_atomic_store(&edge->searched, searched_for(pair, order->guard_count, order->proofs),
                      memory_order_relaxed); /* LO3 */

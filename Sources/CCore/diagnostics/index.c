@@ -36,7 +36,7 @@ bool ilk__index_link(struct ilk__index *index, uint64_t hash, struct ilk__index_
     ilk__index_list *list = list_of(index, newest_table(index), hash);
     ilk_plain_write(&link->next, sizeof link->next);
     link->next = ilk_atomic_load(list, memory_order_relaxed); /* IX5 */
-    /* IX4 release, pairs with IX3. */
+    /* IX4 release, pairs with IX3: the link and what it links to are whole before they are found. */
     ilk_atomic_store(list, link, memory_order_release);
     index->linked++;
     return is_full(index);
@@ -78,7 +78,7 @@ void ilk__index_grow(struct ilk__index *index) {
         ilk_plain_write(&index->later[newest], sizeof index->later[0]);
         index->later[newest] = lists;
         index->linked = 0;
-        /* IX2 release, pairs with IX1. */
+        /* IX2 release, pairs with IX1: the lists are empty before their number says that they are there. */
         ilk_atomic_store(&index->later_count, newest + 1, memory_order_release);
     }
     ilk__tables_unlock(&before);

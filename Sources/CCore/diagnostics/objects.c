@@ -95,13 +95,14 @@ static void end_object(struct ilk__object *object) {
 
 static void begin_object(struct ilk__object *object, const void *address, ilk_object_kind kind,
                          uint32_t watches, uint32_t traits) {
-    /* OB11 release, pairs with OB10. */
+    /* OB11 release, pairs with OB10: the object before has ended before its address is this one's. */
     ilk_atomic_store(&object->address, (uintptr_t)address, memory_order_release);
     ilk_atomic_store(&object->kind, (uint32_t)kind, memory_order_relaxed); /* OB4 */
     ilk_atomic_store(&object->watches, watches, memory_order_relaxed);     /* OB1 */
     ilk_atomic_store(&object->traits, traits, memory_order_relaxed);       /* OB7 */
     ilk_atomic_store(&object->acquisitions, 0, memory_order_relaxed);      /* FG1 */
-    /* OB3 release, pairs with OB2. */
+    /* OB3 release, pairs with OB2: address, kind and emptied figures are there before the id that names
+     * them. */
     ilk_atomic_store(&object->id, ++last_object_id, memory_order_release);
 }
 
@@ -151,7 +152,7 @@ static bool give_times(struct ilk__object *object, struct spares *spares) {
     }
     if (times != NULL) {
         ilk__figures_clear(times);
-        /* OB6 release, pairs with OB5. */
+        /* OB6 release, pairs with OB5: the times are empty before another thread adds to them. */
         ilk_atomic_store(&object->times, times, memory_order_release);
     }
     return times != NULL;

@@ -101,7 +101,7 @@ static struct ilk__record *take_free_record(uint32_t thread) {
     for (struct ilk__record *record = ilk__records_first(); record != NULL;
          record = ilk__record_next(record)) {
         uint32_t none = 0;
-        /* RC8 acquire, pairs with RC7. */
+        /* RC8 acquire, pairs with RC7: we write a record that its last owner has emptied. */
         if (ilk_atomic_compare_exchange(&record->thread, &none, thread, memory_order_acquire,
                                         memory_order_relaxed)) {
             return record;
@@ -119,7 +119,7 @@ static struct ilk__record *link_new_record(uint32_t thread) {
     ilk_plain_write(&record->next, sizeof record->next);
     /* RC10 relaxed: a guess, which the exchange checks. */
     record->next = ilk_atomic_load(&first_record, memory_order_relaxed);
-    /* RC6 release, pairs with RC5. */
+    /* RC6 release, pairs with RC5: the record's link is there before it can be followed. */
     while (!ilk_atomic_compare_exchange_weak(&first_record, &record->next, record, memory_order_release,
                                              memory_order_relaxed)) {
     }
@@ -164,7 +164,7 @@ static void copy_words(const ilk__record_word *from, ilk__record_word *to, size_
 
 bool ilk__record_copy(const struct ilk__record *record, struct ilk__record *copy) {
     for (unsigned attempt = 0; attempt < COPY_ATTEMPTS; attempt++) {
-        /* RC4 acquire, pairs with RC3. */
+        /* RC4 acquire, pairs with RC3: an even version: what its writer wrote before is whole. */
         const uint32_t before = ilk_atomic_load(&record->version, memory_order_acquire);
         const uint32_t thread = ilk__record_thread(record);
         if (thread == 0) {
@@ -173,7 +173,7 @@ bool ilk__record_copy(const struct ilk__record *record, struct ilk__record *copy
         ilk_atomic_store(&copy->thread, thread, memory_order_relaxed); /* RC9 */
         copy_words(&record->held_count, &copy->held_count,
                    offsetof(struct ilk__record, known_orders) - offsetof(struct ilk__record, held_count));
-        /* RC12 acquire, pairs with RC11. */
+        /* RC12 acquire, pairs with RC11: the words were copied before the version is read again. */
         ilk_atomic_fence(memory_order_acquire);
         if ((before & 1) == 0 &&
             ilk_atomic_load(&record->version, memory_order_relaxed) == before) { /* RC2 */

@@ -61,7 +61,7 @@ static void keep(const struct ilk__inversion *inversion) {
     const uint32_t count = ilk_atomic_load(&report_count, memory_order_relaxed);
     if (count < ILK__REPORTS_KEPT) {
         kept[count] = *inversion;
-        /* RP4 release, pairs with RP3. */
+        /* RP4 release, pairs with RP3: the report is there before it is counted. */
         ilk_atomic_store(&report_count, count + 1, memory_order_release);
     }
     ilk__tables_unlock(&before);

@@ -105,7 +105,7 @@ static inline ilk_job *deque_take(struct deque *deque) ILK_NONBLOCKING {
 static inline ilk_job *deque_steal(struct deque *deque, const void *group, bool *lost) ILK_NONBLOCKING {
     const int64_t top = ilk_atomic_load(&deque->top, memory_order_acquire); /* DQ2 */
     ilk_atomic_fence(memory_order_seq_cst);                                 /* DQ6 */
-    /* DQ7 acquire, pairs with DQ4 (release, pushing). See there. */
+    /* DQ7 acquire, pairs with DQ4 (release, pushing): the job that we take is there. */
     if (top >= ilk_atomic_load(&deque->bottom, memory_order_acquire)) {
         return NULL;
     }

@@ -59,14 +59,15 @@ void ilk__pool_fork_done(ilk_pool *pool, ilk_job *job) {
 
 static bool join_is_done(void *object) {
     const ilk_job *job = object;
-    /* FJ2 acquire, pairs with FJ1 (acq_rel, the job has run). See there. */
+    /* FJ2 acquire, pairs with FJ1 (acq_rel, the job has run): we see what the job did, and may free it. */
     return ilk_atomic_load(&job->state, memory_order_acquire) == JOB_DONE;
 }
 
 static void join_will_sleep(void *object) {
     ilk_job *job = object;
     uint32_t forked = JOB_FORKED;
-    /* FJ3 release, pairs with FJ1 (acq_rel, the job has run). See there. */
+    /* FJ3 release, pairs with FJ1 (acq_rel, the job has run): we are in the list of waits before the
+     * job's end looks for us. */
     (void)ilk_atomic_compare_exchange(&job->state, &forked, JOB_AWAITED, memory_order_release,
                                       memory_order_relaxed);
 }

@@ -44,7 +44,7 @@ void ilk__group_enter(ilk_group *group, ilk_pool *pool, uint32_t count) ILK_NONB
         }
         ilk_atomic_store(&group->pool, pool, memory_order_relaxed); /* GR2 */
     }
-    /* GR3 release, pairs with GR8 (acquire, entering). See there. */
+    /* GR3 release, pairs with GR8 (acquire, entering): the group has its pool before it has a job. */
     ilk_atomic_fetch_add(&group->word, count * GROUP_ONE, memory_order_release);
 }
 
@@ -124,7 +124,7 @@ bool ilk_group_follow(ilk_group *group, ilk_pool *pool, ilk_job *job) {
 
 static bool group_is_over(void *context) {
     const ilk_group *group = context;
-    /* GR7 acquire, pairs with GR4 (acq_rel, leaving). See there. */
+    /* GR7 acquire, pairs with GR4 (acq_rel, leaving): we see what every job did. */
     return ilk_atomic_load(&group->word, memory_order_acquire) < GROUP_ONE;
 }
 

@@ -32,7 +32,8 @@ static bool is_idle(ilk_pool *pool) {
     if (ilk_atomic_load(&pool->done, memory_order_acquire) != 0) { /* PL17 */
         return true;
     }
-    /* IL3 acquire, pairs with IL2 (release, a worker that is idle). See there. */
+    /* IL3 acquire, pairs with IL2 (release, a worker that is idle): we see what the idle workers' jobs
+     * did and submitted. */
     const uint64_t busy = ilk_atomic_load(&pool->busy, memory_order_acquire);
     if ((uint32_t)busy != 0) {
         return false;
@@ -62,7 +63,7 @@ ILK_NOINLINE ilk_status ilk_pool_wait_idle_until(ilk_pool *pool, uint64_t deadli
     ilk_pool_will_block(); /* for a job of another pool */
     ilk_status status = ILK_OK;
     for (;;) {
-        /* IL5 acquire, pairs with IL4 (release, waking us). See there. */
+        /* IL5 acquire, pairs with IL4 (release, waking us): we find the waker not busy. */
         const uint32_t idles = ilk_atomic_load(&pool->idles, memory_order_acquire);
         ilk_atomic_fence(memory_order_seq_cst); /* IL1 */
         if (is_idle(pool)) {

@@ -207,7 +207,7 @@ void ilk__pool_require_outside(const char *call, const ilk_pool *pool) {
 }
 
 static bool is_done(const ilk_pool *pool) {
-    /* PL17 acquire, pairs with PL16 (release, the last thread has ended). See there. */
+    /* PL17 acquire, pairs with PL16 (release, the last thread has ended): we see what all jobs did. */
     return ilk_atomic_load(&pool->done, memory_order_acquire) != 0;
 }
 

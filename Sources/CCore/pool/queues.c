@@ -60,7 +60,8 @@ static ilk_job *next_of(const ilk_job *job) ILK_NONBLOCKING {
 
 /* The inbox, oldest first. */
 static ilk_job *turn_round(struct pool_queue *queue) ILK_NONBLOCKING {
-    /* PL3 acq_rel, pairs with PL2 (release, pushing) and PL22 (acquire, probing). See there. */
+    /* PL3 acq_rel, pairs with PL2 (release, pushing) and PL22 (acquire, probing): we see the jobs, and a
+     * prober that finds the inbox empty sees our lock. */
     ilk_job *newest =
         (ilk_job *)(ilk_atomic_fetch_and(&queue->inbox, POOL_CLOSED, memory_order_acq_rel) & ~POOL_CLOSED);
     ilk_job *oldest = NULL;
@@ -112,9 +113,10 @@ static bool lock_backlog(ilk_pool *pool, uint32_t priority, ilk_job **oldest) IL
 }
 
 static void unlock_backlog(struct pool_queue *queue, ilk_job *oldest) ILK_NONBLOCKING {
-    /* PL25 release, pairs with PL24 (acquire, probing). See there. */
+    /* PL25 release, pairs with PL24 (acquire, probing): what the backlog lost is in a deque before it is
+     * missed. */
     ilk_atomic_store(&queue->backlog, oldest, memory_order_release);
-    /* PL6 release, pairs with PL5 and PL23. See there. */
+    /* PL6 release, pairs with PL5 and PL23: the next to lock finds the backlog as we leave it. */
     ilk_atomic_store(&queue->locked, 0, memory_order_release);
 }
 

@@ -56,7 +56,8 @@ static struct pool_worker *free_worker(ilk_pool *pool) {
     worker->index = places;
     worker->random = places * UINT32_C(0x9E3779B9) + 1;
     ilk_atomic_store(&pool->workers[places], worker, memory_order_relaxed); /* PL9 */
-    /* PL8 release, pairs with PL7 (acquire, looking for a victim). See there. */
+    /* PL8 release, pairs with PL7 (acquire, looking for a victim): the worker's deque is made before it
+     * is found. */
     ilk_atomic_store(&pool->places, places + 1, memory_order_release);
     return worker;
 }

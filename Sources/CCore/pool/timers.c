@@ -240,7 +240,8 @@ ILK_COLD static struct pool_timers *make_timers(ilk_pool *pool) {
         options.name = name;
         options.ended_early = never_called;
         if (ilk__thread_start(&timers->thread, &options, keep_time, timers)) {
-            /* TM3 release, pairs with TM2 (acquire, looking for the timers). See there. */
+            /* TM3 release, pairs with TM2 (acquire, looking for the timers): mutex and heap are made
+             * before the timers are found. */
             ilk_atomic_store(&pool->timers, timers, memory_order_release);
         } else {
             free(timers);

@@ -117,7 +117,8 @@ static ilk_job *sleep_awaiting(struct pool_worker *worker, struct pool_wait *wai
 }
 
 static void wake(struct pool_worker *worker) {
-    /* WA2 release, pairs with WA1 (acquire, about to park). See there. */
+    /* WA2 release, pairs with WA1 (acquire, about to park): the end that the step is for is visible to
+     * the worker that finds the new count. */
     ilk_atomic_fetch_add(&worker->wakes, 1, memory_order_release);
     ilk_park_wake(&worker->wakes, 1);
 }

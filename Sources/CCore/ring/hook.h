@@ -49,7 +49,8 @@ static inline void hook_await_calls(ILK_ATOMIC(uint32_t) * calls, const void *ri
          call = call->outer) {
         own += call->ring == ring ? 1 : 0;
     }
-    /* HK3 acquire, pairs with HK2. */
+    /* HK3 acquire, pairs with HK2: the calls that have ended have read the hook and its context: both
+     * may be replaced. */
     uint32_t now = ilk_atomic_load(calls, memory_order_acquire);
     while ((now & ~HOOK_AWAITED) > own) {
         /* HK4 relaxed: asks for a wake-up; HK3 reads what the value carries. */

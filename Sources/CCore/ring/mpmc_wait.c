@@ -112,7 +112,7 @@ void ilk_mpmc_close(ilk_mpmc *ring) {
 }
 
 bool ilk_mpmc_is_closed(const ilk_mpmc *ring) ILK_NONBLOCKING {
-    /* MP11 acquire, pairs with MP10. */
+    /* MP11 acquire, pairs with MP10: we see what the closer did before. */
     return (ilk_atomic_load(&ring->tail, memory_order_acquire) & ILK__MPMC_CLOSED) != 0;
 }
 
@@ -192,7 +192,7 @@ uint64_t ilk__mpmc_register_waiter(const struct mpmc_side *side, uint64_t arming
         ilk_atomic_fence(memory_order_seq_cst); /* MP15 */
     } else {
         ilk__fence_everywhere();
-        /* MP18 release, pairs with MP16. */
+        /* MP18 release, pairs with MP16: our fence everywhere comes before the mark that others rely on. */
         ilk_atomic_fetch_or(side->waiting, ILK__MPMC_FENCED, memory_order_release);
     }
     return before;

@@ -186,7 +186,7 @@ bool ilk__spsc_find_last(ilk_spsc *ring, const char *call) ILK_NONBLOCKING {
     if (reserved) {
         return false;
     }
-    /* SP10 acq_rel, pairs with SP9. */
+    /* SP10 acq_rel, pairs with SP9: we see the tail of a producer that came first, and it sees our head. */
     uint32_t flags = ilk_atomic_fetch_or(&ring->flags, ILK__SPSC_SEALED, memory_order_acq_rel);
     if ((flags & ILK__SPSC_LAST_PUSH) != 0 && probe_elements(ring) > 0) {
         ILK__REACHES(SPSC_SEAL_AFTER_PUSH, true);
@@ -203,7 +203,8 @@ void ilk_spsc_close(ilk_spsc *ring) {
     } else {
         ilk__fence_everywhere(); /* forbids what SP27 forbids */
     }
-    /* SP15 release, pairs with SP13. */
+    /* SP15 release, pairs with SP13: pushes and reservations that did not see CLOSED are visible to the
+     * consumer that seals. */
     flags = ilk_atomic_fetch_or(&ring->flags, ILK__SPSC_DRAINABLE, memory_order_release);
     /* A side that raises a flag later finds CLOSED in the word. */
     spsc_wake_flagged(ring, &spsc_consumer, flags);

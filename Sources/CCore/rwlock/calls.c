@@ -99,7 +99,7 @@ ilk_status ilk_rwlock_observe(ilk_rwlock *lock, uint32_t what) {
     if (ilk__object_watch(lock, ILK_OBJECT_RWLOCK, what, 0) == NULL) {
         return ILK_NOMEM;
     }
-    /* RW22 release, pairs with RW21. */
+    /* RW22 release, pairs with RW21: the lock is watched alone before OBSERVED says so. */
     ilk_atomic_fetch_or(&lock->word, ILK__RWLOCK_OBSERVED, memory_order_release);
     return ILK_OK;
 }

@@ -66,7 +66,8 @@ static struct ilk__slot_chunk *next_chunk(struct ilk__slot_chunk *chunk) {
     if (fresh == NULL) {
         return NULL;
     }
-    /* RS11 acq_rel, pairs with RS10, and with itself where another thread has linked its own. */
+    /* RS11 acq_rel, pairs with RS10, and with itself where another thread has linked its own: the chunk
+     * is zero before it is found. */
     if (ilk_atomic_compare_exchange(&chunk->next, &next, fresh, memory_order_acq_rel, memory_order_acquire)) {
         ILK__REACHES(SLOT_TABLE_GROWS, true);
         return fresh;
@@ -221,7 +222,7 @@ bool ilk__slots_hold(const ilk_rwlock *lock) {
 /* A fence on the owner's side too, between freeing the slot and loading the requests. Where membarrier is
  * refused since the owner took its block, FENCED tells it to fence before it could miss the request. */
 static void fence_against_owner(struct ilk__slot_block *block) {
-    /* RS13 acquire, pairs with RS14. */
+    /* RS13 acquire, pairs with RS14: the owner has come through, or fences: we need not make it. */
     if (ilk_atomic_load(&block->owner_fences, memory_order_acquire) != 0) {
         ilk__fence_heavy();
         return;

@@ -115,7 +115,7 @@ static struct copies find_copies(void) {
  * which costs time only. */
 __attribute__((constructor)) static void choose_table(void) {
     uint32_t undecided = ILK__TABLE_UNDECIDED;
-    /* TC1 seq_cst, pairs with TC2. */
+    /* TC1 seq_cst, pairs with TC2: of two candidates at most one finds the other undecided. */
     bool decides = ilk_atomic_compare_exchange(ilk__role_here, &undecided, ILK__TABLE_CANDIDATE,
                                                memory_order_seq_cst, memory_order_relaxed);
     const struct copies copies = find_copies();

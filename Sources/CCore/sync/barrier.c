@@ -68,7 +68,7 @@ void ilk_barrier_destroy(ilk_barrier *barrier) {
     }
     const uint32_t at_rest = round_of(state) * barrier->parties * ONE_DEPARTURE;
     for (;;) {
-        /* BR8 acquire, pairs with BR5. See there. */
+        /* BR8 acquire, pairs with BR5: every party has finished with the barrier. */
         uint32_t left = ilk_atomic_load(&barrier->left, memory_order_acquire);
         if ((left & ~DESTROYER_SLEEPS) == at_rest) {
             break;
@@ -106,9 +106,10 @@ static bool withdraw(ilk_barrier *barrier, uint32_t round) {
 /* Until the round `round` is complete. */
 static ilk_status wait_for_round(ilk_barrier *barrier, uint32_t round, uint64_t deadline_ns) {
     for (int probe = 0;;) {
-        /* BR6 acquire, pairs with BR5. */
+        /* BR6 acquire, pairs with BR5: the round that a party's departure has completed is visible
+         * below. */
         uint32_t left = ilk_atomic_load(&barrier->left, memory_order_acquire);
-        /* BR4 acquire, pairs with BR3 (release, completing the round). See there. */
+        /* BR4 acquire, pairs with BR3 (release, completing the round): we see the work of all parties. */
         if (round_of(ilk_atomic_load(&barrier->state, memory_order_acquire)) != round) {
             return ILK_OK;
         }

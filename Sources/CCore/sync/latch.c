@@ -42,7 +42,7 @@ void ilk_latch_count_down(ilk_latch *latch) ILK_NONBLOCKING {
 
 static ilk_status latch_wait(ilk_latch *latch, uint64_t deadline_ns) {
     for (;;) {
-        /* LT3 acquire, pairs with LT2. */
+        /* LT3 acquire, pairs with LT2: we see the work of every thread that counted down. */
         uint32_t word = ilk_atomic_load(&latch->word, memory_order_acquire);
         if (word < ONE_COUNT) {
             return ILK_OK;

@@ -51,7 +51,7 @@ static bool inherits(const ilk_mutex *mutex) ILK_NONBLOCKING {
 /* The settings first: a call that sees OBSERVED asks in any case. */
 static void mutex_watch(ilk_mutex *mutex) {
     ilk_atomic_fetch_or(&mutex->settings, MUTEX_WATCHED, memory_order_relaxed); /* MX10 */
-    /* MX12 release, pairs with MX11. */
+    /* MX12 release, pairs with MX11: the mutex is watched alone before OBSERVED says so. */
     ilk_atomic_fetch_or(&mutex->word, MUTEX_OBSERVED, memory_order_release);
 }
 

@@ -86,7 +86,7 @@ static ilk_status wait_for_former_owner(ILK_ATOMIC(uint32_t) * word, uint64_t de
 }
 
 void ilk__mutex_inherit_former_gone(void) {
-    /* MX9 release, pairs with MX8. */
+    /* MX9 release, pairs with MX8: the word is 0 before the end that a sleeper counts. */
     ilk_atomic_fetch_add(&former_ends, 1, memory_order_release);
     ilk_park_wake(&former_ends, ILK_PARK_ALL);
 }

@@ -251,7 +251,7 @@ ilk_status ilk_semaphore_observe(ilk_semaphore *semaphore, uint32_t what) {
     if (ilk__object_watch(semaphore, ILK_OBJECT_SEMAPHORE, what, traits) == NULL) {
         return ILK_NOMEM;
     }
-    /* SE10 release, pairs with SE9. */
+    /* SE10 release, pairs with SE9: the semaphore is watched alone before OBSERVED says so. */
     ilk_atomic_fetch_or(&semaphore->word, ILK__SEMAPHORE_OBSERVED, memory_order_release);
     (void)semaphore_decide_watching(semaphore);
     return ILK_OK;

@@ -16,7 +16,8 @@ static void event_fence(struct ilk__event_count *event, uint32_t before) {
     } else {
         ILK__REACHES(EVENT_FENCED_UP, true);
         ilk__fence_heavy();
-        /* EC4 release, pairs with EC3 (acquire, registering). See there. */
+        /* EC4 release, pairs with EC3 (acquire, registering): our heavy fence comes before the mark that
+         * others rely on. */
         ilk_atomic_fetch_or(&event->waiting, ILK__EVENT_FENCED, memory_order_release);
     }
 }

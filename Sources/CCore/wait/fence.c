@@ -49,12 +49,12 @@ void ilk__fence_heavy(void) {
     /* FN3 seq_cst, pairs with FN2 (the light side where it fences) and RS12 (the owner of a slot where it
      * does). In both forms: a light side that does not yet know of membarrier is in order too. */
     ilk_atomic_fence(memory_order_seq_cst);
-    /* FN5 acquire, pairs with FN6. */
+    /* FN5 acquire, pairs with FN6: false: the leaver has begun, and FN7 tells how far it is. */
     if (ilk_atomic_load(&ilk__membarrier_works, memory_order_acquire)) {
         if (!ilk__membarrier()) {
             stop_relying_on_membarrier();
         }
-        /* FN7 acquire, pairs with FN8. */
+        /* FN7 acquire, pairs with FN8: not 0: the threads that saw true have come through. */
     } else if (ilk_atomic_load(&leaving, memory_order_acquire) != 0) {
         ILK__REACHES(FENCE_AWAITS_LEAVER, true);
         ilk__wait_for_stores();

@@ -9,7 +9,7 @@ using interlock::counting_semaphore;
 using interlock::latch;
 using steady = std::chrono::steady_clock;
 using wall = std::chrono::system_clock;
-
+// contract: ilk_semaphore_try_signal
 static void a_semaphore_gives_its_permits(void **) {
     counting_semaphore semaphore(2);
     check(semaphore.try_acquire() && semaphore.try_acquire_for(1ms) && !semaphore.try_acquire());

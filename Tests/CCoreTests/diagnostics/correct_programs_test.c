@@ -2,6 +2,7 @@
  *
  * Correct programs are silent: a report of one that cannot deadlock is a defect. Each pattern runs in several threads.
  */
+/* contract: diagnostics.h */
 #include "diagnostics/reports.h"
 #include <interlock/mutex.h>
 #include <interlock/rwlock.h>

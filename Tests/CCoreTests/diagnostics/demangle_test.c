@@ -7,6 +7,7 @@
  *   dlopen: the loader is locked            takes the lock
  *     a constructor asks for the lock       what is its place? dlsym …
  */
+/* contract: docs/diagnosis.md */
 #include "support/test.h"
 #include <dlfcn.h>
 #include <interlock/diagnostics.h>

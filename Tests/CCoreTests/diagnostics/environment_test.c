@@ -2,6 +2,7 @@
  *
  * What the environment switches on: reports at a signal, by the watchdog and at exit; and whose files are written.
  */
+/* contract: docs/diagnosis.md */
 #include "diagnostics/program.h"
 #include <fcntl.h>
 #include <sys/prctl.h>
@@ -79,7 +80,7 @@ static void a_word_behind_many_others_is_read(void **state) {
     (void)run_program(&(struct program){.what = "orders", .settings = settings});
     check_contains(printed, "interlock: lock-order inversion: ");
 }
-
+/* contract: ilk_set_hang_limit, ilk_set_hang_signal */
 static void a_wedged_process_reports_at_a_signal(void **state) {
     (void)state;
     if (HAS_THREAD_SANITIZER) {
@@ -95,7 +96,7 @@ static void a_wedged_process_reports_at_a_signal(void **state) {
         .what = "deadlock", .settings = "signal=10", .signal = SIGUSR1, .until = ", in circle 1\n"});
     check_circle();
 }
-
+/* contract: ilk_set_hang_limit, ilk_set_hang_signal */
 static void a_daemon_that_closes_all_descriptors_reports_at_a_signal(void **state) {
     (void)state;
     (void)run_program(&(struct program){.what = "daemon",
@@ -104,7 +105,7 @@ static void a_daemon_that_closes_all_descriptors_reports_at_a_signal(void **stat
                                         .until = "interlock: the threads of process "});
     check_contains(printed, "interlock: the threads of process ");
 }
-
+/* contract: ilk_set_hang_limit, ilk_set_hang_signal */
 static void the_watchdog_reports_a_wedged_process(void **state) {
     (void)state;
     (void)run_program(

@@ -31,7 +31,7 @@ static uint64_t sum_of(const ilk_times *times) {
     }
     return sum;
 }
-
+/* contract: ilk_figures_reset, ilk_figures_snapshot, ilk_histogram_limit_ns, ilk_object_kind_name */
 static void buckets_are_log_linear(void **state) {
     (void)state;
     uint64_t before = 0;
@@ -45,7 +45,7 @@ static void buckets_are_log_linear(void **state) {
     check_equal(ilk_histogram_limit_ns(ILK_HISTOGRAM_BUCKETS - 1), UINT64_MAX);
     check_equal(ilk_histogram_limit_ns(UINT32_MAX), UINT64_MAX);
 }
-
+/* contract: ilk_figures_reset, ilk_figures_snapshot, ilk_histogram_limit_ns, ilk_object_kind_name */
 static void times_are_below_the_limit_of_their_bucket(void **state) {
     (void)state;
     for (uint32_t bucket = 0; bucket + 1 < ILK_HISTOGRAM_BUCKETS; bucket++) {
@@ -78,7 +78,7 @@ __attribute__((noinline)) static void hold_for_long(struct thread *waiter) {
     }
     ilk_rwlock_write_unlock(&lock);
 }
-
+/* contract: ilk_figures_reset, ilk_figures_snapshot, ilk_histogram_limit_ns, ilk_object_kind_name */
 static void waits_and_holds_are_counted(void **state) {
     (void)state;
     ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
@@ -116,7 +116,7 @@ static void waits_and_holds_are_counted(void **state) {
     check_equal(figures->acquisitions + figures->wait.count + figures->hold.count, 0);
     ilk_rwlock_destroy(&lock);
 }
-
+/* contract: ilk_figures_reset, ilk_figures_snapshot, ilk_histogram_limit_ns, ilk_object_kind_name */
 static void a_wait_that_gave_up_is_counted(void **state) {
     (void)state;
     ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
@@ -128,7 +128,7 @@ static void a_wait_that_gave_up_is_counted(void **state) {
     check_equal(figures->wait.count, 1);
     ilk_semaphore_destroy(&semaphore);
 }
-
+/* contract: ilk_figures_reset, ilk_figures_snapshot, ilk_histogram_limit_ns, ilk_object_kind_name */
 static void those_with_the_longest_waits_come_first(void **state) {
     (void)state;
     ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
@@ -206,6 +206,8 @@ static bool is_watched(const void *object) {
 }
 
 /* As locks do. */
+/* contract: ilk_diagnose, ilk_diagnosed, ilk_mpmc_observe, ilk_mutex_observe, ilk_rwlock_observe */
+/* contract: ilk_semaphore_observe, ilk_spsc_observe */
 static void a_ring_stays_watched_while_all_objects_are(void **state) {
     (void)state;
     ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
@@ -230,7 +232,8 @@ static void a_ring_stays_watched_while_all_objects_are(void **state) {
     ilk_spsc_destroy(spsc);
     ilk_mpmc_destroy(mpmc);
 }
-
+/* contract: ilk_diagnose, ilk_diagnosed, ilk_mpmc_observe, ilk_mutex_observe, ilk_rwlock_observe */
+/* contract: ilk_semaphore_observe, ilk_spsc_observe */
 static void a_lock_leaves_with_its_next_call_once_it_is_switched_off(void **state) {
     (void)state;
     ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
@@ -315,7 +318,8 @@ static void rings_may_end_beside_the_sampler(void **state) {
         ilk_mpmc_destroy(ring);
     }
 }
-
+/* contract: ilk_diagnose, ilk_diagnosed, ilk_mpmc_observe, ilk_mutex_observe, ilk_rwlock_observe */
+/* contract: ilk_semaphore_observe, ilk_spsc_observe */
 static void what_is_watched_by_itself_has_figures(void **state) {
     (void)state;
     ilk_diagnose(0);

@@ -73,7 +73,7 @@ static void a_try_to_read_is_held_for_reading(void **state) {
         ilk_rwlock_destroy(&lock);
     }
 }
-
+/* contract: ilk_write_diagnosis */
 static void a_report_tells_what_threads_hold_and_wait_for(void **state) {
     (void)state;
     ilk_diagnose(ILK_DIAGNOSE_HANG);
@@ -137,6 +137,7 @@ static void hold_mutex_and_wait(void *unused) {
 }
 
 /* They wait for each other, but not for ever. */
+/* contract: ilk_write_diagnosis */
 static void waits_with_a_limit_make_no_circle(void **state) {
     (void)state;
     ilk_diagnose(ILK_DIAGNOSE_HANG);
@@ -167,7 +168,7 @@ static void wait_at_ring(void *ring) {
     int element;
     check_equal(ilk_mpmc_pop_until(ring, &element, sizeof element, ILK_FOREVER), ILK_CLOSED);
 }
-
+/* contract: ilk_write_diagnosis */
 static void waits_without_a_holder_are_told_too(void **state) {
     (void)state;
     ilk_diagnose(ILK_DIAGNOSE_HANG);
@@ -228,7 +229,7 @@ static void signal_permit(void *unused) {
     (void)unused;
     ilk_semaphore_signal(&permit, 1);
 }
-
+/* contract: ilk_write_diagnosis */
 static void a_permit_that_another_thread_gave_is_held_by_none(void **state) {
     (void)state;
     ilk_diagnose(ILK_DIAGNOSE_HANG);
@@ -245,7 +246,7 @@ static void a_permit_that_another_thread_gave_is_held_by_none(void **state) {
     check(strstr(diagnosis(ILK_AS_JSON), "\"holds\": [{") == NULL);
     ilk_semaphore_destroy(&permit);
 }
-
+/* contract: ilk_write_diagnosis */
 static void names_are_escaped(void **state) {
     (void)state;
     ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
@@ -261,6 +262,7 @@ static void names_are_escaped(void **state) {
 
 /* Each byte that begins no character of UTF-8 becomes U+FFFD: halves of surrogate pairs, forms longer than they need be,
  * what is beyond U+10FFFF, and a character that the end of the name cuts. */
+/* contract: ilk_write_diagnosis */
 static void the_json_is_utf8_whatever_the_names_are(void **state) {
     (void)state;
 #define BAD "\xEF\xBF\xBD"
@@ -288,7 +290,7 @@ static void the_json_is_utf8_whatever_the_names_are(void **state) {
 #undef BAD
     check_equal(ilk_set_name(&mutex, NULL), ILK_OK);
 }
-
+/* contract: ilk_set_hang_limit, ilk_set_hang_signal, ilk_write_diagnosis */
 static void writing_that_fails_is_told(void **state) {
     (void)state;
     errno = 0;

@@ -67,6 +67,7 @@ static void fill_index(uint64_t apart) {
 }
 
 /* 11 in 12 links are in the two newest tables, whose lists have two links at most, on average. */
+/* contract: ilk_set_name */
 static void a_search_of_a_large_index_meets_few_links(void **state) {
     (void)state;
     static const uint64_t distances[] = {8, 16, 40, 64, 4096};
@@ -80,7 +81,7 @@ static void a_search_of_a_large_index_meets_few_links(void **state) {
         check(ilk_atomic_load(&met, memory_order_relaxed) < 8 * LINKS);
     }
 }
-
+/* contract: ilk_set_name */
 static void what_is_removed_is_found_no_more(void **state) {
     (void)state;
     fill_index(16);
@@ -102,7 +103,7 @@ static void search_while_it_grows(void *unused) {
         check(found == NULL || found == &links[index]);
     }
 }
-
+/* contract: ilk_set_name */
 static void links_are_found_while_the_index_grows(void **state) {
     (void)state;
     struct thread searcher;

@@ -2,6 +2,7 @@
  *
  * Inversions in large graphs of orders, and in those whose objects have followed others.
  */
+/* contract: diagnostics.h */
 #include "diagnostics/order.h"
 #include "diagnostics/order_search.h"
 #include "diagnostics/reports.h"

@@ -3,6 +3,7 @@
  * Where the search for orders ends, as the documents say: so many shares of a thread, so many locks in a circle, and
  * what is not watched.
  */
+/* contract: diagnostics.h */
 #include "diagnostics/reports.h"
 #include <interlock/mutex.h>
 #include <interlock/rwlock.h>
@@ -136,6 +137,8 @@ static void what_was_made_before_is_not_watched(void **state) {
 }
 
 /* The switch for all is off again. */
+/* contract: ilk_diagnose, ilk_diagnosed, ilk_mpmc_observe, ilk_mutex_observe, ilk_rwlock_observe */
+/* contract: ilk_semaphore_observe, ilk_spsc_observe */
 static void what_an_objects_own_call_has_switched_on_stays_on(void **state) {
     (void)state;
     static ilk_mutex own[2], with_all[2];

@@ -3,6 +3,7 @@
  * Orders that were harmless when they were seen, and are not once a lock was written or a semaphore turns out to be a
  * lock: they are reported when the next of them is seen.
  */
+/* contract: diagnostics.h */
 #include "diagnostics/reports.h"
 #include <interlock/mutex.h>
 #include <interlock/rwlock.h>
@@ -95,6 +96,7 @@ static void a_semaphore_that_turns_out_to_be_a_lock_is_reported(void **state) {
 }
 
 /* The permit stays with the thread, and the semaphore a lock. */
+/* contract: ilk_semaphore_try_signal */
 static void a_signal_that_found_no_room_gives_nothing_back(void **state) {
     (void)state;
     begin_reports();

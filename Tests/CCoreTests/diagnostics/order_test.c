@@ -3,6 +3,7 @@
  * Lock orders that may deadlock are reported at the second order, word for word. No test waits: both orders are taken
  * one after the other, as a program may do for years before it hangs.
  */
+/* contract: diagnostics.h */
 #include "diagnostics/reports.h"
 #include <interlock/mutex.h>
 #include <interlock/rwlock.h>
@@ -276,7 +277,8 @@ static void locks_with_inheritance_are_seen(void **state) {
     lock_both(&b, &a);
     check_equal(reports.count, 1);
 }
-
+/* contract: ilk_diagnose, ilk_diagnosed, ilk_mpmc_observe, ilk_mutex_observe, ilk_rwlock_observe */
+/* contract: ilk_semaphore_observe, ilk_spsc_observe */
 static void one_lock_by_itself_can_be_watched(void **state) {
     (void)state;
     begin_reports();
@@ -296,7 +298,8 @@ static void one_lock_by_itself_can_be_watched(void **state) {
     check_equal(ilk_mutex_observe(&a, 0), ILK_OK);
     check_equal(ilk_atomic_load(&a.word, memory_order_relaxed), 0);
 }
-
+/* contract: ilk_diagnose, ilk_diagnosed, ilk_mpmc_observe, ilk_mutex_observe, ilk_rwlock_observe */
+/* contract: ilk_semaphore_observe, ilk_spsc_observe */
 static void a_lock_that_is_initialised_where_it_is_defined_is_seen(void **state) {
     (void)state;
     begin_reports();
@@ -436,7 +439,7 @@ static void abort_at_inversion(void *unused) {
     lock_both(&accounts, &orders);
     lock_both(&orders, &accounts);
 }
-
+/* contract: ilk_set_report_abort, ilk_set_report_handler */
 static void an_inversion_ends_the_process_where_that_is_asked_for(void **state) {
     (void)state;
     char output[8192];
@@ -453,7 +456,7 @@ static void lock_in_handler(const ilk_report *report, void *context) {
     *count += 1;
     ilk_mutex_unlock(&of_handler);
 }
-
+/* contract: ilk_set_report_abort, ilk_set_report_handler */
 static void a_handler_may_use_the_library(void **state) {
     (void)state;
     unsigned count = 0;

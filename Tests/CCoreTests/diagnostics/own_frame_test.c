@@ -3,6 +3,7 @@
  * Which frames of a stack come before the program's line. The linker puts the test in place of the symbol tables and
  * of Swift's demangler.
  */
+/* contract: docs/diagnosis.md */
 #include "diagnostics/stack.h"
 #include "support/test.h"
 #include <stdlib.h>

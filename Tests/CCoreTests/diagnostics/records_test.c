@@ -3,6 +3,7 @@
  * What diagnosis remembers of threads and objects, at the moments that stress seldom meets: the linker puts the test
  * where a signal, another thread or an end comes in between.
  */
+/* contract: diagnostics.h */
 #include "diagnostics/observe.h"
 #include "diagnostics/reports.h"
 #include "diagnostics/rings.h"

@@ -33,7 +33,7 @@ static void check_that_all_are_taken(void *unused) {
     taken |= ilk__requests_take(&requests, 0);
     check_equal(taken, posted);
 }
-
+/* contract: ilk_set_hang_limit, ilk_set_hang_signal */
 static void no_request_is_lost_whatever_its_handler_interrupts(void **state) {
     (void)state;
     skip_unless_stepping();

@@ -80,7 +80,7 @@ static void wait_late(void *unused) {
     stage_reach(&late, 2);
     take_it();
 }
-
+/* contract: ilk_set_hang_limit, ilk_set_hang_signal */
 static void a_wait_that_begins_within_a_round_is_not_beyond_the_limit(void **state) {
     (void)state;
     begin_reports();
@@ -115,6 +115,7 @@ static void begin_to_wait(struct thread *waiter) {
 
 /* The whole process stands still: the watchdog finds itself late by as much as its threads seem to have waited. Then the
  * wait goes on, and its own time is beyond the limit. */
+/* contract: ilk_set_hang_limit, ilk_set_hang_signal */
 static void what_a_process_is_stopped_for_is_no_wait(void **state) {
     (void)state;
     static const uint64_t limit_ns = MILLISECONDS(3600000);
@@ -151,7 +152,7 @@ static void report_slowly(const ilk_report *report, void *context) {
     }
     stage_advance(&slow_reports);
 }
-
+/* contract: ilk_set_hang_limit, ilk_set_hang_signal */
 static void what_a_report_takes_is_waited_for(void **state) {
     (void)state;
     ilk_set_report_handler(report_slowly, NULL);
@@ -196,7 +197,7 @@ static void count_crowd(const ilk_report *report, void *waits) {
     }
     stage_reach(&crowd_reports, 1);
 }
-
+/* contract: ilk_set_hang_limit, ilk_set_hang_signal */
 static void a_report_has_all_threads_of_a_crowd(void **state) {
     (void)state;
     static struct thread crowd[CROWD];
@@ -225,7 +226,7 @@ static void count_report(const ilk_report *report, void *count) {
     (void)report;
     ilk_atomic_fetch_add((ILK_ATOMIC(unsigned) *)count, 1, memory_order_relaxed);
 }
-
+/* contract: ilk_set_hang_limit, ilk_set_hang_signal */
 static void a_wait_beyond_the_limit_is_reported_once(void **state) {
     (void)state;
     static ILK_ATOMIC(unsigned) count;
@@ -252,6 +253,7 @@ static void wait_until_reported(void *unused) {
 }
 
 /* For ThreadSanitizer: nothing but the records is between the watchdog and the thread's end. */
+/* contract: ilk_set_hang_limit, ilk_set_hang_signal */
 static void a_thread_may_end_after_its_wait_was_reported(void **state) {
     (void)state;
     ilk_set_report_handler(note_report, NULL);
@@ -274,7 +276,7 @@ void *__wrap_ilk__pages_allocate(size_t size) {
     ilk_atomic_fetch_add(&pages_taken, 1, memory_order_relaxed);
     return __real_ilk__pages_allocate(size);
 }
-
+/* contract: ilk_set_hang_limit, ilk_set_hang_signal */
 static void a_round_copies_no_objects_while_nothing_is_beyond_the_limit(void **state) {
     (void)state;
     struct thread waiter;
@@ -299,6 +301,7 @@ static unsigned open_descriptors(void) {
 }
 
 /* A daemon closes what it does not know, and gives the numbers to files of its own. */
+/* contract: ilk_set_hang_limit, ilk_set_hang_signal */
 static void diagnosis_keeps_no_file_descriptor_open(void **state) {
     (void)state;
     const unsigned before = open_descriptors();
@@ -324,7 +327,7 @@ static void (*handler_of(int number))(int) {
     check_equal(sigaction(number, NULL, &action), 0);
     return action.sa_handler;
 }
-
+/* contract: ilk_set_hang_limit, ilk_set_hang_signal */
 static void a_signal_set_twice_is_given_back_as_it_was(void **state) {
     (void)state;
     const struct sigaction action = {.sa_handler = on_signal_before};
@@ -339,6 +342,7 @@ static void a_signal_set_twice_is_given_back_as_it_was(void **state) {
 }
 
 /* The program knows nothing of the signal. */
+/* contract: ilk_set_hang_limit, ilk_set_hang_signal */
 static void what_the_signal_interrupts_goes_on(void **state) {
     (void)state;
     check_equal(ilk_set_hang_signal(SIGUSR2), ILK_OK);
@@ -387,6 +391,7 @@ bool __wrap_ilk__thread_start(ilk__thread *thread, const struct ilk__thread_opti
 }
 
 /* The system has no thread for it; then it has one for something else. */
+/* contract: ilk_set_hang_limit, ilk_set_hang_signal */
 static void a_limit_that_has_failed_is_none(void **state) {
     (void)state;
     ilk_set_report_handler(note_report, NULL);
@@ -520,6 +525,7 @@ static void have_a_round_in_a_child(void *unused) {
 }
 
 /* Its parent's thread is within a round, and has not seen the signal yet. */
+/* contract: ilk_set_hang_limit, ilk_set_hang_signal */
 static void a_child_of_fork_does_not_answer_its_parents_signal(void **state) {
     (void)state;
     need_children();
@@ -556,7 +562,7 @@ static void change_handlers(void *unused) {
         ilk_set_report_handler(expect_other, &other);
     }
 }
-
+/* contract: ilk_set_report_abort, ilk_set_report_handler */
 static void a_handler_gets_its_own_context(void **state) {
     (void)state;
     ilk_set_report_handler(expect_one, &one);

@@ -4,6 +4,7 @@
  *
  * What is reported does not end: each body runs in a child process.
  */
+/* contract: diagnostics.h, docs/diagnosis.md */
 #include "diagnostics/misuse.h"
 #include "diagnostics/words.h"
 #include <interlock/barrier.h>
@@ -102,7 +103,7 @@ static void cross(void *unused) {
     }
     report_and_end();
 }
-
+/* contract: ilk_write_diagnosis */
 static void two_threads_crossed_over_two_mutexes(void **state) {
     (void)state;
     expect_words(
@@ -190,7 +191,7 @@ static void look_up_and_hang(void *unused) {
     thread_await_sleep(&reader);
     report_and_end();
 }
-
+/* contract: ilk_write_diagnosis */
 static void a_reader_that_hangs_in_its_own_write_is_a_circle(void **state) {
     (void)state;
 #ifdef ILK_CHECKED
@@ -230,7 +231,7 @@ static void wait_for_permit(void *unused) {
     thread_await_sleep(&thread);
     report_and_end();
 }
-
+/* contract: ilk_write_diagnosis */
 static void a_wait_for_a_semaphore_with_its_limit(void **state) {
     (void)state;
     expect_words(wait_for_permit, SIGKILL,
@@ -267,7 +268,7 @@ static void wait_at_start(void *unused) {
     thread_await_sleep(&at_barrier);
     report_and_end();
 }
-
+/* contract: ilk_write_diagnosis */
 static void waits_at_a_latch_and_at_a_barrier(void **state) {
     (void)state;
     expect_words(wait_at_start, SIGKILL,
@@ -299,7 +300,7 @@ static void wait_for_letter(void *unused) {
     thread_await_sleep(&thread);
     report_and_end();
 }
-
+/* contract: ilk_write_diagnosis */
 static void a_wait_in_a_ring(void **state) {
     (void)state;
     expect_words(wait_for_letter, SIGKILL,
@@ -339,7 +340,7 @@ static void wait_in_job(void *unused) {
     }
     report_and_end();
 }
-
+/* contract: ilk_write_diagnosis */
 static void a_pools_worker_and_its_job(void **state) {
     (void)state;
     expect_words(wait_in_job, SIGKILL,

@@ -11,7 +11,7 @@
 #include <interlock/spsc.h>
 #include <string.h>
 #include <time.h>
-
+/* contract: ilk_status_name */
 static void every_status_has_its_name(void **state) {
     (void)state;
     assert_string_equal(ilk_status_name(ILK_OK), "ILK_OK");
@@ -21,7 +21,7 @@ static void every_status_has_its_name(void **state) {
     assert_string_equal(ilk_status_name(ILK_NOMEM), "ILK_NOMEM");
     assert_string_equal(ilk_status_name((ilk_status)99), "ILK_STATUS_UNKNOWN");
 }
-
+/* contract: ilk_deadline_in_ns, ilk_now_ns */
 static void now_is_the_monotonic_clock(void **state) {
     (void)state;
     struct timespec before, after;
@@ -31,7 +31,7 @@ static void now_is_the_monotonic_clock(void **state) {
     check(now >= (uint64_t)before.tv_sec * 1000000000U + (uint64_t)before.tv_nsec);
     check(now <= (uint64_t)after.tv_sec * 1000000000U + (uint64_t)after.tv_nsec);
 }
-
+/* contract: ilk_deadline_in_ns, ilk_now_ns */
 static void deadline_is_so_far_from_now(void **state) {
     (void)state;
     const uint64_t length = 123456789;
@@ -40,7 +40,7 @@ static void deadline_is_so_far_from_now(void **state) {
     uint64_t after = ilk_now_ns();
     check(deadline >= before + length && deadline <= after + length);
 }
-
+/* contract: ilk_deadline_in_ns, ilk_now_ns */
 static void deadline_saturates_instead_of_wrapping(void **state) {
     (void)state;
     check(ilk_deadline_in_ns(UINT64_MAX) == ILK_FOREVER);
@@ -49,7 +49,7 @@ static void deadline_saturates_instead_of_wrapping(void **state) {
     check(ilk_deadline_in_ns(UINT64_MAX - now) == ILK_FOREVER);
     check(ilk_deadline_in_ns(UINT64_MAX / 2) > now);
 }
-
+/* contract: ilk_get_name, ilk_set_name */
 static void a_name_is_kept_replaced_and_taken_away(void **state) {
     (void)state;
     ilk_rwlock lock = ILK_RWLOCK_INIT;
@@ -68,7 +68,7 @@ static void a_name_is_kept_replaced_and_taken_away(void **state) {
     assert_int_equal(ilk_set_name(&lock, ""), ILK_OK);
     assert_false(ilk_get_name(&lock, name, sizeof name));
 }
-
+/* contract: ilk_get_name, ilk_set_name */
 static void a_long_name_is_cut(void **state) {
     (void)state;
     const int object = 0;
@@ -86,6 +86,7 @@ static void a_long_name_is_cut(void **state) {
 }
 
 /* For each place of the cut in characters of two, three and four bytes, and for bytes that are no UTF-8. */
+/* contract: ilk_set_name */
 static void a_name_is_cut_between_characters(void **state) {
     (void)state;
     const int object = 0;
@@ -114,7 +115,7 @@ static void a_name_is_cut_between_characters(void **state) {
     assert_int_equal(strlen(name), ILK_NAME_SIZE - 1);
     assert_int_equal(ilk_set_name(&object, NULL), ILK_OK);
 }
-
+/* contract: ilk_barrier_destroy, ilk_rwlock_destroy, ilk_semaphore_destroy, ilk_set_name */
 static void destroy_takes_the_name_away(void **state) {
     (void)state;
     ilk_rwlock lock = ILK_RWLOCK_INIT;
@@ -162,7 +163,7 @@ static void name_and_unname(void *context) {
         }
     }
 }
-
+/* contract: ilk_set_name */
 static void threads_name_their_objects_beside_each_other(void **state) {
     (void)state;
     static struct namer namers[4];

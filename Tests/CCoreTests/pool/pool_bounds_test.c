@@ -3,6 +3,7 @@
  * What is bounded in an ilk_pool: jobs at a time after some have blocked, and how long timers keep other calls from the
  * timers' mutex. The linker puts this file in front of the submission of a timer's job (--wrap).
  */
+/* contract: pool.h */
 #include "pool/pool.h"
 #include "support/pool.h"
 #include <interlock/interlock.h>
@@ -105,6 +106,7 @@ static void set(ilk_pool *pool, ilk_timer *timer, ilk_group *group, uint64_t dea
  *   is to submit the first
  *                              sets a timer, takes it back, and one of those that are due: it waits for nothing
  *   submits */
+/* contract: ilk_pool_submit_at */
 static void timers_are_handed_over_in_batches(void **state) {
     (void)state;
     enum { TIMERS = 1000, BATCH_MOST = 64 };
@@ -162,6 +164,7 @@ static void count_back(void *context, ilk_job *job) {
 
 /* Neither setting many nor cancelling many, in any order, leaves a timer that is dear to take out; and each is taken
  * out once. */
+/* contract: ilk_pool_submit_at */
 static void no_timer_is_dear_to_take_out(void **state) {
     (void)state;
     ilk_timer *timers = calloc(MANY, sizeof *timers);

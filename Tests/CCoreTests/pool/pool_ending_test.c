@@ -3,6 +3,7 @@
  * How an ilk_pool ends: close, close_now, destroy. What was accepted runs or is handed back exactly once, beside
  * threads that submit, jobs that submit, block and steal, timers, groups and loops.
  */
+/* contract: pool.h */
 #include "support/test.h"
 #include <interlock/interlock.h>
 #include <interlock/pool.h>
@@ -178,6 +179,7 @@ static void race_closing(bool now) {
 }
 
 /* And what is refused runs once where it is submitted again. */
+/* contract: ilk_pool_submit, pool.A */
 static void what_is_accepted_beside_close_runs_once(void **state) {
     (void)state;
     race_closing(false);
@@ -189,6 +191,7 @@ static void what_is_accepted_beside_close_now_runs_or_is_handed_back_once(void *
 }
 
 /* 10^7 jobs with INTERLOCK_POOL_HISTORY=long, with stealing and blocking, closed while the last ones come in. */
+/* contract: ilk_pool_submit, pool.A */
 static void a_long_history_runs_each_job_once(void **state) {
     (void)state;
     const char *length = getenv("INTERLOCK_POOL_HISTORY");
@@ -262,7 +265,7 @@ static int handed(struct single *single) {
 }
 
 /* ---- Closing ---- */
-
+/* contract: ilk_pool_destroy, ilk_pool_submit, ilk_pool_submit_many, pool.A */
 static void a_refused_job_is_untouched(void **state) {
     (void)state;
     ilk_pool *pool = make(1);
@@ -284,7 +287,7 @@ static void a_refused_job_is_untouched(void **state) {
     ilk_pool_destroy(pool);
     ilk_pool_destroy(NULL);
 }
-
+/* contract: ilk_group_follow */
 static void timers_and_followers_run_in_a_closed_pool(void **state) {
     (void)state;
     ilk_pool *pool = make(2);
@@ -430,6 +433,7 @@ static void never_hand_back(void *context, ilk_job *job) {
  *   is held         ilk_pool_for: sleeps
  *                                          close_now: nothing to hand back
  *   goes on: the loop                                                       */
+/* contract: ilk_pool_for */
 static void a_loop_is_never_handed_back(void **state) {
     (void)state;
     ilk_pool *pool = make(1);
@@ -475,6 +479,7 @@ static void submit_child_and_block(void *context) {
 }
 
 /* The child waits in its parent's deque, whose worker blocks for it, and the pool is closed: another thread runs it. */
+/* contract: pool.A */
 static void a_closed_pool_drains_the_deque_of_a_blocked_worker(void **state) {
     (void)state;
     for (uint32_t threads = 1; threads <= 2; threads++) {
@@ -500,6 +505,7 @@ static void a_closed_pool_drains_the_deque_of_a_blocked_worker(void **state) {
 }
 
 /* The last job of one pool's group submits a follower to another pool, which is destroyed as soon as it has ended. */
+/* contract: ilk_group_follow */
 static void a_pool_may_be_destroyed_when_its_follower_has_run(void **state) {
     (void)state;
     ilk_pool *pool = make(1);
@@ -674,7 +680,8 @@ static void share_group(void *context) {
     check(ilk_pool_submit(pool, &one.job));
     check(ilk_pool_submit(make(1), &two.job));
 }
-
+/* contract: ilk_group_follow, ilk_pool_cancel, ilk_pool_destroy, ilk_pool_submit_at */
+/* contract: ilk_pool_submit_many, ilk_pool_wait_idle_until */
 static void misuse_is_reported(void **state) {
     (void)state;
     expect_misuse(destroy_with_jobs, NULL, "ilk_pool_destroy", "have not begun");

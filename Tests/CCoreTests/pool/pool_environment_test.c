@@ -3,6 +3,7 @@
  * What threads of a pool have of the process and not of the thread that starts them: processors, scheduling class, nice
  * value; and the signals that they take.
  */
+/* contract: pool.h */
 #include "support/pool.h"
 #include <dirent.h>
 #include <interlock/diagnostics.h>
@@ -313,6 +314,7 @@ static void nothing(void *unused) {
 }
 
 /* The starting thread holds all back. */
+/* contract: pool.I */
 static void threads_hold_all_but_synchronous_signals_back(void **state) {
     (void)state;
     sigset_t all;
@@ -351,7 +353,7 @@ static void crash_in_job(void *unused) {
     pool_submit(pool, &job, crash, NULL, NULL);
     pool_end(pool);
 }
-
+/* contract: pool.I */
 static void a_crash_handler_runs_for_a_crash_in_a_job(void **state) {
     (void)state;
     char output[512];

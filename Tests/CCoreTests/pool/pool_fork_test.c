@@ -64,7 +64,7 @@ static void begin(void) {
 }
 
 /* ---- A child beside a pool ---- */
-
+/* contract: ilk_pool_fork, pool.H */
 static void a_child_of_fork_has_a_closed_pool(void **state) {
     (void)state;
     begin();
@@ -105,7 +105,7 @@ static void a_child_of_fork_has_a_closed_pool(void **state) {
     pool_end(pool);
     check_equal(number_of(&ran), 1);
 }
-
+/* contract: ilk_pool_fork, pool.H */
 static void a_group_that_has_jobs_has_no_end_in_a_child(void **state) {
     (void)state;
     begin();
@@ -135,6 +135,7 @@ static unsigned threads_of_process(void) {
 }
 
 /* The parent has set no timer before: the first one starts a thread. */
+/* contract: ilk_pool_fork, pool.H */
 static void a_timer_starts_no_thread_in_a_child(void **state) {
     (void)state;
     begin();
@@ -166,6 +167,7 @@ static void make_and_end(void *context) {
 }
 
 /* Fork waits for a thread that creates or destroys a pool: each child has a whole list of them. */
+/* contract: ilk_pool_fork, pool.H */
 static void a_process_may_fork_beside_a_thread_that_makes_pools(void **state) {
     (void)state;
     begin();
@@ -236,7 +238,7 @@ static void fork_in_a_job_and_exit(void *context) {
         _exit(BY_THE_TEST);
     }
 }
-
+/* contract: pool.H */
 static void a_job_that_forks_may_end_its_child(void **state) {
     (void)state;
     begin();
@@ -249,6 +251,7 @@ static void a_job_that_forks_may_end_its_child(void **state) {
 }
 
 /* In a child of the job that has returned nothing runs: not what waited, not what follows its group. */
+/* contract: pool.H */
 static void a_child_ends_where_its_job_returns(void **state) {
     (void)state;
     begin();
@@ -265,7 +268,7 @@ static void a_child_ends_where_its_job_returns(void **state) {
     expect_exit(forking.child, BY_EXIT);
     check_equal(number_of(&forking.ran), 2);
 }
-
+/* contract: pool.H */
 static void a_child_ends_whatever_other_workers_did(void **state) {
     (void)state;
     begin();
@@ -288,7 +291,7 @@ static void wait_for_one_that_forks(void *context) {
     pool_submit(forking->pool, &on_top, fork_in_a_job, forking, &group);
     group_await(&group);
 }
-
+/* contract: pool.H */
 static void a_child_ends_where_a_job_on_top_of_another_returns(void **state) {
     (void)state;
     begin();
@@ -317,7 +320,7 @@ static void loop(void *context) {
     struct forking *forking = context;
     check(ilk_pool_for(forking->pool, 0, 2, 1, fork_in_a_part, forking));
 }
-
+/* contract: pool.H */
 static void a_child_ends_where_its_loop_waits_for_other_workers(void **state) {
     (void)state;
     begin();
@@ -343,6 +346,7 @@ static void fork_beside_destroy(void *context) {
  *                     destroy: closes the pool, waits for the job
  *   forks
  *   returns in the child: the child ends                          */
+/* contract: pool.H */
 static void a_child_ends_of_a_job_whose_pool_is_being_destroyed(void **state) {
     (void)state;
     begin();

@@ -3,6 +3,7 @@
  * ilk_pool: that each job runs once and sees what came before it, order and priorities, groups and followers, fork and
  * join, loops, timers. Closing, threads and fork(2) are in pool_ending_test.c and pool_threads_test.c.
  */
+/* contract: pool.h */
 #include "support/test.h"
 #include <interlock/pool.h>
 #include <sched.h>
@@ -74,6 +75,7 @@ static void submit_all(void *context) {
 }
 
 /* From several threads and from jobs, with stealing and overflowing deques: more children at once than fit. */
+/* contract: ilk_pool_submit, pool.A */
 static void every_job_runs_once(void **state) {
     (void)state;
     const int count = stress_rounds(20000);
@@ -129,7 +131,7 @@ static void submit_swarm(void *context) {
                swarm->group);
     }
 }
-
+/* contract: pool.A */
 static void a_job_may_submit_more_than_a_deque_holds(void **state) {
     (void)state;
     enum { COUNT = 5000 };
@@ -158,7 +160,7 @@ static void read_given(void *context) {
     struct plain *plain = context;
     plain->found = plain->given; /* ThreadSanitizer looks at both */
 }
-
+/* contract: pool.B */
 static void a_job_sees_what_was_done_before_and_its_waiter_what_it_did(void **state) {
     (void)state;
     enum { COUNT = 64 };
@@ -239,7 +241,7 @@ static void finish_order(struct order *order) {
     stage_reach(&order->held, 2);
     end(order->pool);
 }
-
+/* contract: ilk_pool_submit_many, pool.C */
 static void jobs_of_one_priority_begin_in_order(void **state) {
     (void)state;
     struct order *order = begin_order();
@@ -265,7 +267,8 @@ static void jobs_of_one_priority_begin_in_order(void **state) {
     }
     free(order);
 }
-
+/* contract: ilk_group_init, ilk_job_init, ilk_job_set_group, ilk_job_set_priority, ilk_timer_init */
+/* contract: ilk_timer_job, pool.D */
 static void high_goes_before_normal_and_normal_before_low(void **state) {
     (void)state;
     struct order *order = begin_order();
@@ -281,6 +284,7 @@ static void high_goes_before_normal_and_normal_before_low(void **state) {
 }
 
 /* Guarantee D: behind 3,000 HIGH jobs, LOW job k begins after at most 64 (k + 1) jobs, and NORMAL jobs come too. */
+/* contract: pool.D */
 static void no_priority_starves(void **state) {
     (void)state;
     enum { HIGH = 3000, LOW = 20, NORMAL = 100 };
@@ -398,6 +402,7 @@ static void hold_crowd(void *context) {
 }
 
 /* Guarantee D for the inbox, a refilled deque and LOW jobs, beside a job that goes to the deque or comes as HIGH. */
+/* contract: pool.D */
 static void jobs_from_outside_begin_beside_one_that_submits_itself(void **state) {
     (void)state;
     const ilk_priority priorities[] = {ILK_PRIORITY_NORMAL, ILK_PRIORITY_HIGH};
@@ -425,6 +430,7 @@ static void jobs_from_outside_begin_beside_one_that_submits_itself(void **state)
 }
 
 /* The same for jobs that a job has submitted: beneath its successor in its own deque. */
+/* contract: pool.D */
 static void jobs_of_a_job_begin_beside_one_that_submits_itself(void **state) {
     (void)state;
     struct crowd *crowd = make_crowd(1, MANY);
@@ -438,6 +444,7 @@ static void jobs_of_a_job_begin_beside_one_that_submits_itself(void **state) {
 }
 
 /* And in the deque of a worker that has been in one job ever since, while the only other one is never out of work. */
+/* contract: pool.D */
 static void jobs_in_a_busy_workers_deque_begin_on_another(void **state) {
     (void)state;
     struct crowd *crowd = make_crowd(2, MANY), *holder = make_crowd(1, 0); /* of which the stage is used */
@@ -539,13 +546,13 @@ static void expect_bounds(enum route route, ilk_priority of_restless) {
     free(holder);
     free(crowd);
 }
-
+/* contract: pool.D */
 static void timers_jobs_begin_beside_one_that_submits_itself(void **state) {
     (void)state;
     expect_bounds(BY_TIMER, ILK_PRIORITY_NORMAL);
     expect_bounds(BY_TIMER, ILK_PRIORITY_HIGH);
 }
-
+/* contract: pool.D */
 static void jobs_that_follow_begin_beside_one_that_submits_itself(void **state) {
     (void)state;
     expect_bounds(AS_FOLLOWER, ILK_PRIORITY_NORMAL);
@@ -553,7 +560,7 @@ static void jobs_that_follow_begin_beside_one_that_submits_itself(void **state) 
 }
 
 /* ---- Groups ---- */
-
+/* contract: ilk_group_wait_until */
 static void a_waiter_may_free_the_group_at_once(void **state) {
     (void)state;
     ilk_pool *pool = make(2);
@@ -568,7 +575,7 @@ static void a_waiter_may_free_the_group_at_once(void **state) {
     }
     end(pool);
 }
-
+/* contract: ilk_group_wait_until */
 static void a_wait_for_a_group_times_out_not_early(void **state) {
     (void)state;
     ilk_group group = {0};
@@ -598,7 +605,7 @@ static void sum_up(void *context) {
         follower->sum += follower->plain[i].found;
     }
 }
-
+/* contract: ilk_group_follow, pool.B */
 static void a_follower_runs_after_the_last_job_and_sees_all(void **state) {
     (void)state;
     enum { COUNT = 20 };
@@ -651,6 +658,7 @@ static void submit_next_and_wait(void *context) {
 }
 
 /* One thread, and jobs that wait for jobs: 300 deep, while one stack holds ILK_POOL_HELP_DEPTH. */
+/* contract: pool.G */
 static void a_worker_that_waits_runs_jobs_on_top_to_a_bound(void **state) {
     (void)state;
     enum { DEPTH = 300 };
@@ -692,7 +700,7 @@ static void fibonacci(void *context) {
     ilk_pool_join(self->pool, &two.job);
     self->result = one.result + two.result;
 }
-
+/* contract: ilk_pool_fork, ilk_pool_join */
 static void forked_jobs_are_joined_with_their_results(void **state) {
     (void)state;
     ilk_pool *pool = make(3);
@@ -729,7 +737,7 @@ static void visit(void *context, size_t first, size_t end) {
         }
     }
 }
-
+/* contract: ilk_pool_for */
 static void a_loop_visits_each_number_once(void **state) {
     (void)state;
     enum { MOST = 20000 };
@@ -774,6 +782,7 @@ static void set(ilk_pool *pool, struct timed *timed, uint64_t nanoseconds, ilk_g
 }
 
 /* A thousand in a random order, every third taken back: the others run once, none early. */
+/* contract: ilk_pool_cancel, ilk_pool_submit_at */
 static void timers_run_once_and_not_early(void **state) {
     (void)state;
     enum { COUNT = 1000 };
@@ -798,7 +807,7 @@ static void timers_run_once_and_not_early(void **state) {
     check_equal(ilk_pool_get_info(pool).timers, 0);
     end(pool);
 }
-
+/* contract: ilk_pool_cancel, ilk_pool_submit_at */
 static void a_sooner_timer_moves_the_alarm(void **state) {
     (void)state;
     ilk_pool *pool = make(1);
@@ -812,7 +821,7 @@ static void a_sooner_timer_moves_the_alarm(void **state) {
     check(ilk_pool_cancel(pool, &late.timer));
     end(pool);
 }
-
+/* contract: ilk_pool_cancel, ilk_pool_submit_at */
 static void a_timer_may_be_set_again(void **state) {
     (void)state;
     ilk_pool *pool = make(1);

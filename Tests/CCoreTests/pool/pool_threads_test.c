@@ -3,6 +3,7 @@
  * The threads of an ilk_pool: another one takes over while a job blocks, spare ones come back and end, they are as asked,
  * sleep when idle, and may be refused by the system: the linker puts this file in front of ilk__thread_start (--wrap).
  */
+/* contract: pool.h */
 #include "diagnostics/thread_list.h"
 #include "platform/threads.h"
 #include "support/pool.h"
@@ -92,7 +93,7 @@ static void run_meeting(ilk_pool *pool, struct meeting *meeting, uint32_t count,
 }
 
 /* ---- Blocking ---- */
-
+/* contract: ilk_pool_did_block, ilk_pool_will_block */
 static void blocking_jobs_run_at_once_on_fewer_threads(void **state) {
     (void)state;
     ilk_pool *pool = pool_make((ilk_pool_options){.threads = 2});
@@ -139,7 +140,7 @@ static void a_pool_may_last_until_the_process_ends(void **state) {
     run_meeting(pool, &meeting, 4, meet);
     await_threads(pool, 1);
 }
-
+/* contract: pool.E */
 static void one_submission_of_many_jobs_starts_as_many_threads(void **state) {
     (void)state;
     ilk_pool *pool = pool_make((ilk_pool_options){.threads = 4, .kept_threads = 1});
@@ -156,7 +157,7 @@ static void one_submission_of_many_jobs_starts_as_many_threads(void **state) {
     check_equal(ilk_pool_get_info(pool).threads, 4);
     pool_end(pool);
 }
-
+/* contract: ilk_pool_get_info */
 static void there_are_never_more_threads_than_the_most(void **state) {
     (void)state;
     ilk_pool *pool = pool_make((ilk_pool_options){.threads = 2, .max_threads = 3});
@@ -260,6 +261,7 @@ static void *end_cancelled(void *context) {
 }
 
 /* The submission says that all threads are blocked, the end joins a thread. */
+/* contract: pool.I */
 static void no_call_is_a_cancellation_point(void **state) {
     (void)state;
     const int standard_error = dup(STDERR_FILENO);
@@ -286,7 +288,7 @@ static void no_call_is_a_cancellation_point(void **state) {
     group_await(&crowd.group);
     check(goes_on(end_cancelled, pool, NULL));
 }
-
+/* contract: ilk_pool_will_block */
 static void a_default_limit_of_threads_is_told_of_once(void **state) {
     (void)state;
     check_equal(notes_of((ilk_pool_options){.name = "capped", .threads = 1}, 65), 1);
@@ -306,7 +308,7 @@ static void block_for_a_group(void *context) {
     group_await(&waiting->group); /* sleeps: another thread runs the job */
     ilk_pool_did_block();
 }
-
+/* contract: pool.G */
 static void a_job_may_wait_for_a_group_between_will_and_did_block(void **state) {
     (void)state;
     ilk_pool *pool = pool_make((ilk_pool_options){.threads = 1});
@@ -345,7 +347,7 @@ static void fork_submit_join(void *context) {
     ilk_pool_join(level->pool, &level->forked);
     nested--;
 }
-
+/* contract: pool.G */
 static void a_join_finds_its_job_beneath_others(void **state) {
     (void)state;
     enum { LEVELS = 200 };
@@ -464,7 +466,7 @@ static void names_of_threads_are_cut_between_characters(void **state) {
         pool_end(pool);
     }
 }
-
+/* contract: ilk_pool_create */
 static void options_that_cannot_be_are_refused(void **state) {
     (void)state;
     ilk_pool *const untouched = (ilk_pool *)state;
@@ -501,6 +503,7 @@ static uint64_t others_use(void) {
 }
 
 /* Also those beyond the target that are kept, however short their idle time. */
+/* contract: pool.F */
 static void idle_threads_use_no_processor(void **state) {
     (void)state;
     ilk_pool *pool = pool_make((ilk_pool_options){.threads = 2, .kept_threads = 4, .idle_ns = 1});
@@ -515,7 +518,7 @@ static void idle_threads_use_no_processor(void **state) {
 }
 
 /* ---- Refused ---- */
-
+/* contract: ilk_pool_create */
 static void a_pool_goes_on_with_the_threads_there_are(void **state) {
     (void)state;
     allow(1);
@@ -551,7 +554,7 @@ static void a_pool_goes_on_with_the_threads_there_are(void **state) {
     group_await(&meeting.group);
     pool_end(pool);
 }
-
+/* contract: ilk_pool_create */
 static void a_pool_without_any_thread_is_no_memory(void **state) {
     (void)state;
     allow(0);
@@ -563,6 +566,7 @@ static void a_pool_without_any_thread_is_no_memory(void **state) {
 }
 
 /* The only thread blocks for a job while the system refuses another: the next submission asks again. */
+/* contract: ilk_pool_create */
 static void a_refused_thread_is_asked_for_again(void **state) {
     (void)state;
     for (int round = 0; round < stress_rounds(50); round++) {
@@ -601,6 +605,7 @@ static void wait_for_low_child(void *context) {
 }
 
 /* The only thread's job waits for one that nobody else begins: the pool may have more threads, and the system has none. */
+/* contract: pool.G */
 static void a_job_that_waits_finds_its_own_where_threads_are_refused(void **state) {
     (void)state;
     struct parent parent = {.pool = pool_make((ilk_pool_options){.threads = 1})};
@@ -665,7 +670,7 @@ static void join_elsewhere(void *context) {
     group_await(&group);
     ilk_pool_join(forked.pool, &forked.job);
 }
-
+/* contract: ilk_pool_did_block, ilk_pool_fork, ilk_pool_join, ilk_pool_will_block, pool.I */
 static void misuse_is_reported(void **state) {
     (void)state;
     expect_misuse(end_thread, NULL, "ilk_pool_submit", "ended its thread");

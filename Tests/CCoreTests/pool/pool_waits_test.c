@@ -3,6 +3,7 @@
  * What a worker does while its job waits: it runs jobs of what is waited for and no others, else another thread takes its
  * place, and where there is none it finds its jobs wherever they are. And waiting until a pool is idle.
  */
+/* contract: pool.h */
 #include "support/pool.h"
 #include <interlock/interlock.h>
 #include <interlock/pool.h>
@@ -49,6 +50,7 @@ static void wait_for_x(void *context) {
 }
 
 /*  A submits X, then Y, and waits for X. Y, last in the deque, waits for A: on top of A it would bury it. */
+/* contract: pool.G */
 static void waits_without_a_circle_end(void **state) {
     (void)state;
     for (uint32_t threads = 1; threads <= 3; threads++) {
@@ -121,6 +123,7 @@ static void run_outsider(void *context) {
  *  waits for a part            begins the part
  *                                                        submits an outsider
  *                              the part ends when the outsider has run: not on top of A, so on a third thread       */
+/* contract: pool.G */
 static void a_job_that_waits_has_no_others_on_top(void **state) {
     (void)state;
     ilk_pool *pool = make(2, 0);
@@ -163,7 +166,7 @@ static void fork_and_join_later(void *context) {
     ilk_pool_join(forks->pool, &forks->forked);
     waits_below = false;
 }
-
+/* contract: pool.G */
 static void a_join_runs_what_the_forked_job_has_forked_elsewhere(void **state) {
     (void)state;
     ilk_pool *pool = make(2, 2);
@@ -205,6 +208,7 @@ static void run_split(void *context) {
  *                                  takes them, begins 2, offers 3, and waits in 2 until 3 runs
  *   ends 0 and 1, waits for 2
  *   runs 3                                                                                          */
+/* contract: pool.G */
 static void a_loop_that_waits_runs_parts_that_were_split_off_elsewhere(void **state) {
     (void)state;
     ilk_pool *pool = make(2, 2);
@@ -248,6 +252,7 @@ static void wait_for_child(void *context) {
 }
 
 /* In its own deque, between others; or, where the only thread is its own, in the queues. */
+/* contract: pool.G */
 static void a_job_that_waits_finds_its_own_among_others(void **state) {
     (void)state;
     const ilk_priority priorities[] = {ILK_PRIORITY_NORMAL, ILK_PRIORITY_HIGH, ILK_PRIORITY_LOW};
@@ -269,6 +274,7 @@ static void wait_for_late(void *context) {
 }
 
 /* The only thread sleeps already when the job comes: from outside, and from a timer. */
+/* contract: pool.G */
 static void a_job_that_waits_finds_one_that_comes_later(void **state) {
     (void)state;
     for (int by_timer = 0; by_timer < 2; by_timer++) {
@@ -324,6 +330,7 @@ static void wait_and_tell(void *context) {
 /*  A, asleep for its child         B, the last thread that runs
  *                                  submits the child between two others, and blocks until A goes on
  *  finds it in B's deque                                                                                  */
+/* contract: pool.G */
 static void the_last_thread_that_blocks_lets_the_others_search(void **state) {
     (void)state;
     ilk_pool *pool = make(2, 2);
@@ -359,6 +366,7 @@ static void hold_worker(void *context) {
 
 /* The child and its neighbours are LOW. Its parent comes with others, of which a part is in the backlog then, and of NORMAL
  * ones another in the deque. */
+/* contract: pool.G */
 static void a_search_loses_no_other_job(void **state) {
     (void)state;
     const ilk_priority priorities[] = {ILK_PRIORITY_NORMAL, ILK_PRIORITY_LOW};
@@ -387,6 +395,7 @@ struct two_waits {
 
 /*  A, asleep for its job      B, asleep for its own, later: all threads are blocked
  *  the job of A comes: A finds it, though B sleeps as well; then B's                                      */
+/* contract: pool.G */
 static void every_job_that_sleeps_where_all_are_blocked_is_woken(void **state) {
     (void)state;
     ilk_pool *pool = make(2, 2);
@@ -417,7 +426,7 @@ static void wait_until_now_for_child(void *context) {
     check_equal(ilk_group_wait_until(&family->children, ilk_now_ns()), ILK_TIMEDOUT);
     waits_below = false;
 }
-
+/* contract: ilk_group_wait_until */
 static void a_job_that_waits_begins_no_other_after_its_limit(void **state) {
     (void)state;
     ilk_pool *pool = make(1, 1);
@@ -442,6 +451,7 @@ static void block_for_child(void *context) {
 }
 
 /* A worker that took it itself would be faster than the thread that has to wake up: planted, it fails at once. */
+/* contract: pool.G */
 static void between_will_and_did_block_a_wait_runs_nothing(void **state) {
     (void)state;
     ilk_pool *pool = make(1, 0);
@@ -457,6 +467,7 @@ static void between_will_and_did_block_a_wait_runs_nothing(void **state) {
 /* ---- Groups of a pool that is gone ---- */
 
 /* A worker has slept for the group, whose pool is destroyed: AddressSanitizer sees what a follower touches. */
+/* contract: ilk_group_follow */
 static void a_job_may_follow_a_group_whose_pool_is_gone(void **state) {
     (void)state;
     ilk_pool *first = make(2, 0), *second = make(1, 0);
@@ -523,7 +534,7 @@ static void begin_member(struct offspring *offspring, int generation) {
         check(ilk_group_follow(&member->group, offspring->pool, &member->follower));
     }
 }
-
+/* contract: ilk_pool_wait_idle_until */
 static void idle_is_when_jobs_timers_and_followers_have_ended(void **state) {
     (void)state;
     ilk_pool *pool = make(2, 0);
@@ -562,7 +573,7 @@ static void begin_to_wait_idle(struct idle_waiter *waiter) {
     thread_start(&waiter->thread, wait_idle, waiter);
     thread_await_sleep(&waiter->thread);
 }
-
+/* contract: ilk_pool_wait_idle_until */
 static void a_pool_with_a_timer_is_idle_when_that_is_cancelled(void **state) {
     (void)state;
     ilk_pool *pool = make(1, 0);
@@ -611,6 +622,7 @@ static void close_now(void *context) {
  *   ends, and so does its thread
  *                                              not idle yet
  *                   ends                       idle                  */
+/* contract: ilk_pool_close, ilk_pool_close_now, ilk_pool_wait_idle_until, ilk_pool_wait_until */
 static void a_pool_is_idle_and_a_group_over_when_all_is_handed_back(void **state) {
     (void)state;
     ilk_pool *pool = make(1, 1);
@@ -703,6 +715,7 @@ static void wait_under_the_lock(void *context) {
 }
 
 /* The thread that takes over begins the HIGH job first, which wants the lock. */
+/* contract: pool.G */
 static void a_lock_may_be_held_over_a_wait_where_jobs_that_want_it_call_will_block(void **state) {
     (void)state;
     for (int round = 0; round < stress_rounds(100); round++) {

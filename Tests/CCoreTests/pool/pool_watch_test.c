@@ -4,6 +4,7 @@
  * through both. What hangs does not end: each body runs in a child process, which kills itself when it has seen what it
  * waits for.
  */
+/* contract: diagnostics.h */
 #include "support/test.h"
 #include <interlock/diagnostics.h>
 #include <interlock/interlock.h>

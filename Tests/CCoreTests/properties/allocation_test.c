@@ -145,7 +145,7 @@ static void create_at_the_limit(ilk_status (*create)(size_t capacity, size_t ele
     check(refused >= 2); /* those above the limit */
     check(tried > 0 || slot > (size_t)PTRDIFF_MAX - overhead);
 }
-
+/* contract: ilk_mpmc_create, ilk_spsc_create */
 static void sizes_at_the_limit_are_told_from_those_above_it(void **state) {
     (void)state;
     static const size_t sizes[] = {1, 3, 8, 24, 4096, PTRDIFF_MAX / 2, PTRDIFF_MAX - 1024};
@@ -177,7 +177,7 @@ static ilk_status name_something(void) {
     check_equal(ilk_set_name(&object, NULL), ILK_OK);
     return status;
 }
-
+/* contract: ilk_mpmc_create, ilk_pool_create, ilk_set_name, ilk_spsc_create */
 static void every_failing_allocation_answers_no_memory(void **state) {
     (void)state;
     fail_every_allocation(make_spsc);
@@ -185,7 +185,7 @@ static void every_failing_allocation_answers_no_memory(void **state) {
     fail_every_allocation(make_pool);
     fail_every_allocation(name_something);
 }
-
+/* contract: ilk_set_name */
 static void an_earlier_name_outlives_a_failure(void **state) {
     (void)state;
     int object = 0;
@@ -242,7 +242,7 @@ static void wait_in_everything(void *context) {
     }
     check_equal(calls, 0);
 }
-
+/* contract: ilk_mutex_lock */
 static void locks_and_their_waits_never_allocate(void **state) {
     (void)state;
     wait_in_everything(NULL);
@@ -255,7 +255,7 @@ static void ignore_event(void *context, ilk_ring_event event) {
     (void)context;
     (void)event;
 }
-
+/* contract: ilk_mpmc_create, ilk_spsc_create, mpmc.E, spsc.E */
 static void rings_allocate_at_creation_only(void **state) {
     (void)state;
     ilk_spsc *spsc = NULL;
@@ -330,7 +330,7 @@ static void use_pool(void *context) {
     ilk_pool_did_block();
     allocating->of_worker = calls;
 }
-
+/* contract: pool.E */
 static void a_pool_allocates_for_threads_only(void **state) {
     (void)state;
     static struct allocating allocating;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sentences of the locks' headers that no test of one primitive holds (docs/contracts.md).
+ * Sentences of the locks' headers that no test of one primitive holds.
  *
  * Has been seen to fail on: an inheriting mutex that waits without the kernel's inheritance; spins a hundred
  * times as long, or anew for each reader's slot; a yield in a try call; a latch that wakes without a sleeper; a heavy fence beside the
  * membarrier of a try to write; a try call that takes a block of reader slots; fifteen listed locks; a fork
  * handler that empties the table of slots.
  */
+/* contract: interlock.h, mutex.h, rwlock.h */
 #include "rwlock/reader_slots.h"
 #include "support/fork.h"
 #include "support/rwlock_actor.h"
@@ -142,7 +143,7 @@ static void own_below_two_waiters(void *context) {
     check_equal(above.place, 1);
     check_equal(below.place, 2);
 }
-
+/* contract: mutex.B */
 static void an_inheriting_mutex_goes_to_the_sleeper_of_highest_priority(void **state) {
     (void)state;
     ilk_mutex mutex;
@@ -224,7 +225,7 @@ static void wait_for_what_is_held(void *context) {
         }
     }
 }
-
+/* contract: ilk_latch_wait_until, ilk_semaphore_wait, mutex.C, rwlock.D, semaphore.C */
 static void a_limit_that_has_passed_ends_a_wait_after_its_spin(void **state) {
     (void)state;
     static struct held held;
@@ -257,6 +258,7 @@ void __wrap_ilk__thread_yield(void) {
 
 /* The writer sleeps for each of the readers, which leave one after the other, and spins once for all: its spins end in
  * 32 yields before it has WRITER and 32 for readers in slots. */
+/* contract: rwlock.H */
 static void a_writer_spins_once_however_many_readers_are_in_slots(void **state) {
     (void)state;
     enum { READERS = 8, YIELDS_OF_A_WAIT = 64 };
@@ -338,7 +340,8 @@ static void use_what_does_not_wait(void) {
     }
     syscall(SYS_exit, 7);
 }
-
+/* contract: ilk_latch_count, ilk_latch_count_down, ilk_latch_try_wait, ilk_mutex_try_lock */
+/* contract: ilk_semaphore_signal, rwlock.F, semaphore.E */
 static void what_does_not_wait_makes_no_system_call(void **state) {
     (void)state;
     need_children();
@@ -368,7 +371,7 @@ bool __wrap_ilk__membarrier(void) {
     membarriers++;
     return __real_ilk__membarrier();
 }
-
+/* contract: ilk_rwlock_try_write_lock, rwlock.F */
 static void a_try_to_write_makes_one_membarrier_where_readers_leave_the_fence_out(void **state) {
     (void)state;
     ilk_rwlock lock = ILK_RWLOCK_INIT;
@@ -417,7 +420,7 @@ static void try_then_wait(void *context) {
     check(is_in_a_slot(lock));
     ilk_rwlock_read_unlock(lock);
 }
-
+/* contract: ilk_rwlock_try_read_lock */
 static void a_thread_that_has_only_tried_is_counted(void **state) {
     (void)state;
     ilk_rwlock lock = ILK_RWLOCK_INIT;

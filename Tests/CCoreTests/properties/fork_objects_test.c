@@ -3,6 +3,7 @@
  * fork while objects are held or waited for: which a child may go on using, and which it initialises anew
  * (docs/fork.md).
  */
+/* contract: mutex.h */
 #include "support/fork.h"
 #include "support/rwlock_actor.h"
 #include "support/rwlock_mode.h"
@@ -109,7 +110,7 @@ static void wait_in_child_until_late(void *context) {
     ilk_mutex *mutex = context;
     check_equal(ilk_mutex_lock_until(mutex, ilk_deadline_in_ns(20000000)), ILK_TIMEDOUT);
 }
-
+/* contract: mutex.C */
 static void a_wait_in_the_child_for_what_the_thread_that_forked_holds_has_its_limit(void **state) {
     (void)state;
     need_children();
@@ -166,7 +167,7 @@ static void unlock_on_another_thread_of_the_child(void *context) {
     }
     end_like(child);
 }
-
+/* contract: ilk_mutex_unlock */
 static void misuse_of_a_mutex_is_reported_in_the_child(void **state) {
     (void)state;
     need_children();
@@ -267,6 +268,7 @@ static void fork_handlers_may_hold_a_mutex_over_the_fork(void **state) {
 /* ---- Other objects ---- */
 
 /* The lock's queue holds waiters that the child does not have. */
+/* contract: ilk_rwlock_init */
 static void a_child_initialises_anew_what_its_thread_held(void **state) {
     (void)state;
     need_children();
@@ -302,7 +304,7 @@ static void a_child_initialises_anew_what_its_thread_held(void **state) {
 static void wait_for_permit(void *context) {
     ilk_semaphore_wait(context);
 }
-
+/* contract: ilk_rwlock_init */
 static void a_child_initialises_anew_a_semaphore_that_others_waited_for(void **state) {
     (void)state;
     need_children();
@@ -371,6 +373,7 @@ static void read_and_fork(int further_reads) {
 }
 
 /* The thread's own announcement is in its slot, and goes as the lock begins anew, with its further reads. */
+/* contract: ilk_rwlock_init */
 static void a_child_initialises_anew_what_its_thread_read(void **state) {
     (void)state;
     need_children();

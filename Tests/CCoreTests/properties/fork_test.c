@@ -4,6 +4,7 @@
  * sleepers), by another thread or a signal handler. The linker (--wrap) puts functions of this file there.
  * See docs/fork.md.
  */
+/* contract: diagnostics.h, docs/fork.md, docs/rwlock.md, rwlock.h */
 #include "platform/exit.h"
 #include "platform/native.h"
 #include "platform/pages.h"
@@ -447,6 +448,7 @@ static void wake_sleepers(void *context) {
  *                    has the list of sleepers
  *                                              fork
  *                                              child: sleeps and wakes one, by the same list */
+/* contract: park.E */
 static void a_child_can_sleep_where_another_thread_was_waking(void **state) {
     (void)state;
     need_children();

@@ -3,6 +3,7 @@
  * What the headers of the semaphore, the latch, the park layer and diagnosis promise to signal handlers: a handler after
  * each instruction of their calls (support/stepping.h). rwlock/rwlock_handlers_test.c has the lock's.
  */
+/* contract: latch.h */
 #include "diagnostics/records.h"
 #include "platform/port.h"
 #include "support/rwlock_mode.h"
@@ -92,7 +93,7 @@ static void no_permit_is_lost(void *unused) {
     check_equal(semaphore.word & ~ILK__SEMAPHORE_PERMITS, 0);
     ilk_semaphore_destroy(&semaphore);
 }
-
+/* contract: ilk_semaphore_signal, semaphore.E */
 static void a_handler_may_try_and_signal_a_semaphore_anywhere(void **state) {
     (void)state;
     need_futexes();

@@ -106,7 +106,7 @@ static void release_lock(ilk_rwlock *lock, int mode) {
         ilk_rwlock_upgradable_unlock(lock);
     }
 }
-
+/* contract: rwlock.E */
 static void an_unlock_does_not_touch_the_lock_it_handed_over(void **state) {
     (void)state;
     /* What this thread holds, and what the heir waits for. */
@@ -157,7 +157,7 @@ static void read_once(void *context) {
     ilk_rwlock_read_lock(heir->object);
     ilk_rwlock_read_unlock(heir->object);
 }
-
+/* contract: rwlock.E */
 static void a_time_out_does_not_touch_the_lock_it_handed_over(void **state) {
     (void)state;
     bool forced = false;
@@ -197,7 +197,7 @@ static void inherit_semaphore(void *context) {
     unmap_page(heir->object);
     stage_reach(heir->gone, 1);
 }
-
+/* contract: semaphore.D */
 static void a_signal_does_not_touch_the_semaphore_it_handed_over(void **state) {
     (void)state;
     ilk_semaphore *semaphore = map_page();
@@ -223,7 +223,7 @@ static void inherit_latch(void *context) {
     unmap_page(heir->object);
     stage_reach(heir->gone, 1);
 }
-
+/* contract: ilk_latch_try_wait, latch.A, latch.B */
 static void a_count_down_only_wakes_by_address(void **state) {
     (void)state;
     ilk_latch *latch = map_page();
@@ -250,7 +250,7 @@ static void inherit_mutex(void *context) {
     unmap_page(heir->object);
     stage_reach(heir->gone, 1);
 }
-
+/* contract: mutex.D */
 static void a_mutex_unlock_only_wakes_by_address(void **state) {
     (void)state;
     ilk_mutex *mutex = map_page();
@@ -292,6 +292,7 @@ static unsigned barrier_arrived(ilk_barrier *barrier) {
  *    its time is up, but its round is complete
  *    destroys, unmaps
  *                    wakes by address                                                                 */
+/* contract: barrier.F, ilk_barrier_destroy, ilk_barrier_wait */
 static void the_last_party_only_wakes_by_address(void **state) {
     (void)state;
     for (bool forced = false; !forced;) {
@@ -338,6 +339,7 @@ static void destroy_barrier(void *context) {
  *                                    destroys: sleeps
  *    leaves
  *                                    unmaps                                                           */
+/* contract: barrier.F, ilk_barrier_destroy, ilk_barrier_wait */
 static void a_barriers_destroyer_waits_for_a_party_that_was_let_go(void **state) {
     (void)state;
     ilk_barrier *barrier = map_page();

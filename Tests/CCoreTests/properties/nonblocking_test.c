@@ -87,7 +87,7 @@ static void go_on(struct stopped *stopped) {
 }
 
 /* ---- rwlock ---- */
-
+/* contract: ilk_rwlock_downgrade, rwlock.F */
 static void an_unlock_does_not_wait_for_a_thread_stopped_in_the_queue(void **state) {
     (void)state;
     ilk_rwlock lock = ILK_RWLOCK_INIT;
@@ -115,7 +115,7 @@ static void an_unlock_does_not_wait_for_a_thread_stopped_in_the_queue(void **sta
     go_on(&stopped);
     check_free_and_destroy(&lock);
 }
-
+/* contract: ilk_rwlock_downgrade, rwlock.F */
 static void a_try_does_not_wait_for_a_thread_stopped_in_the_queue(void **state) {
     (void)state;
     ilk_rwlock lock = ILK_RWLOCK_INIT;
@@ -151,6 +151,7 @@ static void read_in_a_slot(void *context) {
  *   (holds)                                                      raises WRITER, meets the slot
  *                           queues, stops
  *                                                                gives WRITER up again, and returns    */
+/* contract: ilk_rwlock_downgrade, rwlock.F */
 static void a_try_that_gives_up_does_not_wait_either(void **state) {
     (void)state;
     ilk_rwlock lock = ILK_RWLOCK_INIT;
@@ -169,7 +170,7 @@ static void a_try_that_gives_up_does_not_wait_either(void **state) {
     thread_join(&reader.thread);
     check_free_and_destroy(&lock);
 }
-
+/* contract: rwlock.D */
 static void a_limit_ends_a_wait_for_the_queue(void **state) {
     (void)state;
     ilk_rwlock lock = ILK_RWLOCK_INIT;
@@ -211,7 +212,7 @@ static int fences_of_reads(bool tries) {
     ilk_rwlock_destroy(&lock);
     return fences;
 }
-
+/* contract: ilk_rwlock_try_write_lock, rwlock.F */
 static void try_read_lock_makes_no_membarrier(void **state) {
     (void)state;
     if (!membarrier_works()) {
@@ -242,7 +243,7 @@ static void a_late_upgrade_stays_upgradable_in(ilk_rwlock *lock) {
     check(!ilk_rwlock_try_read_lock(lock));
     ilk_rwlock_write_unlock(lock);
 }
-
+/* contract: ilk_rwlock_upgrade_until */
 static void a_late_upgrade_stays_upgradable(void **state) {
     (void)state;
     ilk_rwlock lock = ILK_RWLOCK_INIT;
@@ -253,7 +254,8 @@ static void a_late_upgrade_stays_upgradable(void **state) {
 }
 
 /* ---- Semaphore ---- */
-
+/* contract: ilk_semaphore_signal, ilk_semaphore_try_signal, ilk_semaphore_try_wait, ilk_semaphore_wait */
+/* contract: semaphore.E */
 static void a_signal_does_not_wait_for_a_thread_stopped_in_the_queue(void **state) {
     (void)state;
     ilk_semaphore semaphore;
@@ -276,7 +278,7 @@ static void a_signal_does_not_wait_for_a_thread_stopped_in_the_queue(void **stat
     check_equal(ilk_semaphore_value(&semaphore), 0);
     ilk_semaphore_destroy(&semaphore);
 }
-
+/* contract: ilk_semaphore_wait, semaphore.C */
 static void a_limit_ends_a_wait_for_the_queue_of_a_semaphore(void **state) {
     (void)state;
     ilk_semaphore semaphore;
@@ -331,6 +333,7 @@ static void wait_interrupted(void *context) {
  *     write_lock, semaphore_wait
  *     has the queue ------------------>   try calls, unlocks, a signal: all return
  *     goes on <-------------------------                                                              */
+/* contract: ilk_semaphore_signal, semaphore.E */
 static void a_handler_may_try_and_signal_whatever_it_interrupted(void **state) {
     (void)state;
 #if !ILK__PARK_FUTEX

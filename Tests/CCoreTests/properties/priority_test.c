@@ -99,15 +99,17 @@ static void read_lock(void) {
 static void read_unlock(void) {
     ilk_rwlock_read_unlock(&s.lock);
 }
-
+/* contract: rwlock.H */
 static void a_writer_sleeps_for_a_writer(void **state) {
     (void)state;
     run(&(struct wait){write_lock, write_section, write_unlock});
 }
+/* contract: rwlock.H */
 static void a_reader_sleeps_for_a_writer(void **state) {
     (void)state;
     run(&(struct wait){write_lock, read_section, write_unlock});
 }
+/* contract: rwlock.H */
 static void a_writer_sleeps_for_a_counted_reader(void **state) {
     (void)state;
     run(&(struct wait){read_lock, write_section, read_unlock});
@@ -117,6 +119,7 @@ static void move_and_read_lock(void) {
     read_lock();
     check(is_in_a_slot(&s.lock));
 }
+/* contract: rwlock.H */
 static void a_writer_sleeps_for_a_reader_in_a_slot(void **state) {
     (void)state;
     run(&(struct wait){move_and_read_lock, write_section, read_unlock});
@@ -131,6 +134,7 @@ static void wait_for_permit(void) {
 static void give_permit(void) {
     ilk_semaphore_signal(&s.semaphore, 1);
 }
+/* contract: ilk_semaphore_wait, ilk_semaphore_wait_until */
 static void a_wait_for_a_permit_sleeps(void **state) {
     (void)state;
     run(&(struct wait){no_permits, wait_for_permit, give_permit});
@@ -151,6 +155,7 @@ static void use_mutex(void) {
 static void unlock_mutex(void) {
     ilk_mutex_unlock(&s.mutex);
 }
+/* contract: ilk_mutex_lock */
 static void a_wait_for_a_mutex_sleeps(void **state) {
     (void)state;
     run(&(struct wait){plain_mutex, use_mutex, unlock_mutex});
@@ -177,6 +182,7 @@ static void barrier_for_two(void) {
 static void meet(void) {
     (void)ilk_barrier_wait(&s.barrier);
 }
+/* contract: ilk_barrier_wait */
 static void a_wait_at_a_barrier_sleeps(void **state) {
     (void)state;
     run(&(struct wait){barrier_for_two, meet, meet});

@@ -60,7 +60,7 @@ static bool count_down(ilk_latch *latch) ILK_NONBLOCKING {
 static bool try_mutex(ilk_mutex *mutex) ILK_NONBLOCKING {
     return ilk_mutex_try_lock(mutex);
 }
-
+/* contract: rwlock.F */
 static void locks_do_not_block(void **state) {
     (void)state;
     ilk_rwlock lock = ILK_RWLOCK_INIT;
@@ -180,7 +180,8 @@ static void never_called(void *context, ilk_ring_event event) {
 
 USE_RING(spsc)
 USE_RING(mpmc)
-
+/* contract: ilk_mpmc_commit, ilk_mpmc_peek, ilk_mpmc_release, ilk_mpmc_reserve, ilk_spsc_commit */
+/* contract: ilk_spsc_peek, ilk_spsc_release, ilk_spsc_reserve, mpmc.E, spsc.E */
 static void rings_do_not_block(void **state) {
     (void)state;
     const size_t capacities[] = {1, 3, LARGE};
@@ -250,7 +251,7 @@ static void submit_and_fork(void *context) {
     }
     __rtsan_disable(); /* from here on the thread may wake its waiters */
 }
-
+/* contract: pool.E */
 static void a_submission_that_wakes_nobody_does_not_block(void **state) {
     (void)state;
     static struct busy busy;

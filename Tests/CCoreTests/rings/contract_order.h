@@ -3,11 +3,13 @@
  * Both rings: exact capacities, order, element sizes, batches; most swept over where something wraps
  * differently.
  */
+/* contract: mpmc.h, spsc.h */
 #ifndef INTERLOCK_TESTS_RINGS_CONTRACT_ORDER_H
 #define INTERLOCK_TESTS_RINGS_CONTRACT_ORDER_H
 
 #include "rings/ring_test.h"
-
+/* contract: ilk_mpmc_capacity, ilk_mpmc_count, ilk_mpmc_try_pop, ilk_mpmc_try_push, ilk_spsc_capacity */
+/* contract: ilk_spsc_count, ilk_spsc_try_pop, ilk_spsc_try_push, spsc.D */
 static void every_capacity_is_honoured_exactly(void **state) {
     (void)state;
     for (int c = 0; c < CAPACITIES; c++) {
@@ -60,7 +62,7 @@ static inline void expect_invalid(size_t capacity, size_t element_size) {
     check_equal(RING(create)(&ring, capacity, element_size), ILK_INVALID);
     check(ring == (ring_type *)&ring);
 }
-
+/* contract: ilk_mpmc_create, ilk_spsc_create */
 static void bad_sizes_are_invalid_and_write_nothing(void **state) {
     (void)state;
     const size_t bad[][2] = {{0, 8},
@@ -77,13 +79,14 @@ static void bad_sizes_are_invalid_and_write_nothing(void **state) {
         expect_invalid(bad[i][0], bad[i][1]);
     }
 }
-
+/* contract: ilk_mpmc_destroy, ilk_spsc_destroy */
 static void destroying_none_does_nothing(void **state) {
     (void)state;
     RING(destroy)(NULL);
 }
 
 /* In whichever slots (LeakSanitizer watches); they are no open claim. */
+/* contract: ilk_mpmc_destroy, ilk_spsc_destroy */
 static void a_ring_may_be_destroyed_with_elements_in_it(void **state) {
     (void)state;
     for (size_t start = 0; start < 3; start++) {
@@ -101,7 +104,8 @@ static void a_ring_may_be_destroyed_with_elements_in_it(void **state) {
 }
 
 /* ---- Batches ---- */
-
+/* contract: ilk_mpmc_try_pop_many, ilk_mpmc_try_push_many, ilk_spsc_count, ilk_spsc_try_pop_many */
+/* contract: ilk_spsc_try_push_many */
 static void batches_take_what_fits_in_order(void **state) {
     (void)state;
     for (int c = 0; c < CAPACITIES; c++) {
@@ -126,7 +130,7 @@ static void batches_take_what_fits_in_order(void **state) {
         }
     }
 }
-
+/* contract: ilk_spsc_try_push_many */
 static void a_batch_of_none_is_none(void **state) {
     (void)state;
     ring_type *ring = make(2);

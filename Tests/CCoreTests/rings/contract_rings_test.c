@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sentences of <interlock/spsc.h>, <interlock/mpmc.h> and <interlock/notify.h> that no other test holds
- * (docs/contracts.md).
+ * Sentences of <interlock/spsc.h>, <interlock/mpmc.h> and <interlock/notify.h> that no other test holds.
  */
+/* contract: mpmc.h, notify.h, spsc.h */
 #include "support/fork.h"
 #include "support/stepping.h"
 #include "support/test.h"
@@ -47,7 +47,7 @@ static void check_places(const unsigned char *first, const unsigned char *slot, 
     check_equal((uintptr_t)first % BOUNDARY, 0);
     check(slot == first + index * size);
 }
-
+/* contract: ilk_mpmc_create, ilk_spsc_create */
 static void elements_lie_at_multiples_of_their_size(void **state) {
     (void)state;
     const size_t sizes[] = {1, 3, 8, 24, 200};
@@ -193,7 +193,7 @@ static _Noreturn void use_rings_without_a_kernel(void) {
     syscall(SYS_exit, good && calls == 4 ? FINE : BROKEN);
     abort();
 }
-
+/* contract: mpmc.E, spsc.E */
 static void try_calls_make_no_system_call_where_no_thread_sleeps(void **state) {
     (void)state;
 #ifdef SANITIZED
@@ -239,7 +239,7 @@ static void wait_in_ring(void *context) {
     }
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 }
-
+/* contract: ilk_mpmc_close, ilk_spsc_close */
 static void waits_are_not_cancellation_points(void **state) {
     (void)state;
     for (int kind = 0; kind < 4; kind++) {
@@ -270,7 +270,7 @@ static void waits_are_not_cancellation_points(void **state) {
 }
 
 /* ---- Counts ---- */
-
+/* contract: ilk_mpmc_count */
 static void a_count_of_mpmc_has_what_is_reserved_and_not_what_is_shown(void **state) {
     (void)state;
     ilk_mpmc *ring = make_mpmc(4);

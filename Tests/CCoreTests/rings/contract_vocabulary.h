@@ -118,7 +118,7 @@ static const struct {
     {"try_pop", OF_CONSUMER, step_try_pop},       {"try_pop_many", OF_CONSUMER, step_pop_many},
     {"pop_until", OF_CONSUMER, step_pop_until},   {"peek or release", OF_NEITHER, step_peek_or_release},
 };
-
+/* contract: ilk_mpmc_reserve, ilk_spsc_close, ilk_spsc_peek, ilk_spsc_reserve, spsc.D, spsc.F */
 static void any_sequence_of_verbs_is_a_bounded_queue(void **state) {
     (void)state;
     const int rounds = stress_rounds(5000);

@@ -9,7 +9,7 @@
 #include "rings/waiter.h"
 
 enum { WAITERS = MOST_A_SIDE };
-
+/* contract: ilk_mpmc_pop_until, ilk_mpmc_push_until, ilk_spsc_pop_until, ilk_spsc_push_until */
 static void waiting_pops_get_the_elements_pushed(void **state) {
     (void)state;
     for (enum push_verb verb = TRY_PUSH; verb < push_verbs(); verb++) {
@@ -37,7 +37,7 @@ static void waiting_pops_get_the_elements_pushed(void **state) {
         RING(destroy)(ring);
     }
 }
-
+/* contract: ilk_mpmc_pop_until, ilk_mpmc_push_until, ilk_spsc_pop_until, ilk_spsc_push_until */
 static void waiting_pushes_get_the_room_made(void **state) {
     (void)state;
     for (enum pop_verb verb = TRY_POP; verb < ANY_POP; verb++) {
@@ -72,7 +72,7 @@ static void waiting_pushes_get_the_room_made(void **state) {
         RING(destroy)(ring);
     }
 }
-
+/* contract: ilk_mpmc_pop_until, ilk_mpmc_push_until, ilk_spsc_pop_until, ilk_spsc_push_until */
 static void waits_time_out_and_not_early(void **state) {
     (void)state;
     ring_type *ring = make(1);
@@ -109,7 +109,7 @@ static inline ring_type *make_to_wait_in(const struct side *side) {
     check(side->elements == 0 || push(ring, 100));
     return ring;
 }
-
+/* contract: ilk_mpmc_pop_until, ilk_mpmc_push_until, ilk_spsc_pop_until, ilk_spsc_push_until */
 static void signals_do_not_move_the_deadline(void **state) {
     (void)state;
     thread_allow_interrupts();
@@ -127,7 +127,9 @@ static void signals_do_not_move_the_deadline(void **state) {
 }
 
 /* ---- Closing ---- */
-
+/* contract: ilk_mpmc_close, ilk_mpmc_is_closed, ilk_mpmc_pop_until, ilk_mpmc_reserve, ilk_mpmc_try_pop */
+/* contract: ilk_mpmc_try_push, ilk_spsc_close, ilk_spsc_commit, ilk_spsc_is_closed, ilk_spsc_reserve */
+/* contract: ilk_spsc_try_pop, ilk_spsc_try_push, mpmc.C, spsc.C */
 static void a_closed_ring_drains_and_takes_nothing_more(void **state) {
     (void)state;
     ring_type *ring = make(4);
@@ -153,7 +155,7 @@ static void a_closed_ring_drains_and_takes_nothing_more(void **state) {
     expect_empty(ring);
     RING(destroy)(ring);
 }
-
+/* contract: ilk_mpmc_close, ilk_spsc_close, mpmc.C, spsc.C */
 static void every_kind_of_pop_drains_a_closed_ring(void **state) {
     (void)state;
     enum { COUNT = 3 };
@@ -183,7 +185,7 @@ static void every_kind_of_pop_drains_a_closed_ring(void **state) {
         RING(destroy)(ring);
     }
 }
-
+/* contract: ilk_mpmc_close, ilk_spsc_close, mpmc.C, spsc.C */
 static void a_reservation_made_before_close_still_counts(void **state) {
     (void)state;
     ring_type *ring = make(4);
@@ -201,7 +203,7 @@ static void a_reservation_made_before_close_still_counts(void **state) {
     check_equal(RING(pop_until)(ring, &value, sizeof value, ILK_FOREVER), ILK_CLOSED);
     RING(destroy)(ring);
 }
-
+/* contract: ilk_mpmc_close, ilk_spsc_push_until, mpmc.C, spsc.C */
 static void close_wakes_every_waiter(void **state) {
     (void)state;
     for (int s = 0; s < SIDES; s++) {

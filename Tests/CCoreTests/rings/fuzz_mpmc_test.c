@@ -5,7 +5,7 @@
 #include "rings/mpmc_face.h"
 
 #include "rings/ring_fuzz.h"
-
+/* contract: mpmc.D */
 static void every_verb_of_mpmc_agrees_with_a_model(void **state) {
     (void)state;
     fuzz_ring();

@@ -5,7 +5,7 @@
 #include "rings/spsc_face.h"
 
 #include "rings/ring_fuzz.h"
-
+/* contract: ilk_mpmc_capacity, ilk_mpmc_close, ilk_spsc_capacity, ilk_spsc_close, spsc.D */
 static void every_verb_of_spsc_agrees_with_a_model(void **state) {
     (void)state;
     fuzz_ring();

@@ -185,17 +185,17 @@ static void spsc_consume(void) {
     turns[(size_t)verb % COUNT(turns)]();
     spsc_ask();
 }
-
+/* contract: ilk_spsc_close */
 static void a_handler_may_be_the_producer_of_spsc(void **state) {
     (void)state;
     interrupt_everywhere(spsc_pops, COUNT(spsc_pops), spsc_produce, spsc_drain, true);
 }
-
+/* contract: ilk_spsc_close */
 static void a_handler_may_be_the_consumer_of_spsc(void **state) {
     (void)state;
     interrupt_everywhere(spsc_pushes, COUNT(spsc_pushes), spsc_consume, spsc_drain, true);
 }
-
+/* contract: ilk_mpmc_close, ilk_spsc_close */
 static void a_handler_may_close_a_ring(void **state) {
     (void)state;
     static call *const mpmc_calls[] = {mpmc_try_push, mpmc_push_until, mpmc_push_many, mpmc_push_in_place,
@@ -240,7 +240,7 @@ static void mpmc_drain_all(void) {
         check_equal(popped[other], 0);
     }
 }
-
+/* contract: ilk_mpmc_close */
 static void a_handler_may_try_calls_of_mpmc(void **state) {
     (void)state;
     static call *const calls[] = {mpmc_try_push, mpmc_push_until, mpmc_push_many, mpmc_push_in_place,
@@ -303,7 +303,7 @@ static void settle_arming(void *context) {
     ilk_spsc_destroy(spsc);
     ilk_mpmc_destroy(mpmc);
 }
-
+/* contract: ilk_mpmc_close, ilk_spsc_close */
 static void a_handler_may_interrupt_an_arm_call(void **state) {
     (void)state;
     skip_unless_stepping();
@@ -337,7 +337,7 @@ static void pop_asleep(void *context) {
     item *value = context;
     check_equal(ilk_mpmc_pop_until(slept_in, value, sizeof *value, ILK_FOREVER), ILK_OK);
 }
-
+/* contract: ilk_mpmc_close */
 static void a_push_in_a_handler_ends_the_sleep_that_it_interrupted(void **state) {
     (void)state;
     struct thread consumer;

@@ -11,7 +11,7 @@
 static uint32_t back_off_of(ILK_ATOMIC(uint32_t) * back_off) {
     return ilk_atomic_load(back_off, memory_order_relaxed);
 }
-
+/* contract: mpmc.E */
 static void back_off_grows_until_the_other_side_gets_far_ahead(void **state) {
     (void)state;
     check_equal(mpmc_back_off(0, 0), 0);

@@ -65,7 +65,8 @@ static void commit_by_another(void *context) {
     misuse_beside(reserve_and_keep, ring);
     ilk_mpmc_commit(ring, 1);
 }
-
+/* contract: ilk_mpmc_commit, ilk_mpmc_count, ilk_mpmc_destroy, ilk_mpmc_peek, ilk_mpmc_release */
+/* contract: ilk_mpmc_reserve */
 static void mpmc_misuse_is_reported(void **state) {
     (void)state;
     static const struct misuse table[] = {
@@ -133,7 +134,8 @@ static void overwrite_what_is_shown_to_itself(void *context) {
     item out;
     (void)ilk_mpmc_push_overwriting(make_shown(), &element, sizeof element, &out);
 }
-
+/* contract: ilk_mpmc_peek, ilk_mpmc_pop_until, ilk_mpmc_push_overwriting, ilk_mpmc_push_until */
+/* contract: ilk_mpmc_reserve */
 static void mpmc_wait_for_a_slot_of_ones_own_is_reported(void **state) {
     (void)state;
     static const struct misuse table[] = {
@@ -158,7 +160,7 @@ static void overwrite_with_overlap(void *context) {
     unsigned char *evicted = (unsigned char *)memory + (context == NULL ? 1 : 7);
     (void)ilk_mpmc_push_overwriting(make(4), memory, sizeof *memory, evicted);
 }
-
+/* contract: ilk_mpmc_push_overwriting */
 static void mpmc_overwriting_across_overlapping_memory_is_reported(void **state) {
     (void)state;
     expect_misuse(overwrite_with_overlap, NULL, "ilk_mpmc_push_overwriting", "overlap");

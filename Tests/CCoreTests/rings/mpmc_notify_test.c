@@ -5,7 +5,7 @@
 #include "rings/mpmc_face.h"
 
 #include "rings/ring_notify_arm.h"
-
+/* contract: notify.A */
 static void overwriting_sets_the_hook_off(void **state) {
     (void)state;
     struct calls calls;
@@ -29,7 +29,7 @@ static void arm_then_publish_and_stop(void *context) {
     check(ilk_mpmc_arm_pop(ring));
     publish_and_stop(ring);
 }
-
+/* contract: notify.B */
 static void an_arm_that_answers_false_leaves_anothers_up(void **state) {
     (void)state;
     struct calls calls;
@@ -76,7 +76,7 @@ static void must_not_be_arming(void *context, ilk_ring_event event) {
     (void)event;
     check(!is_arming);
 }
-
+/* contract: notify.C */
 static void the_hook_never_runs_on_the_thread_that_arms(void **state) {
     (void)state;
     struct calls calls;
@@ -107,7 +107,7 @@ static void join_in_hook(void *context, ilk_ring_event event) {
     check_equal(event, ILK_READABLE);
     thread_join(context);
 }
-
+/* contract: notify.C */
 static void close_has_woken_everyone_when_it_calls_the_hook(void **state) {
     (void)state;
     struct calls calls;

@@ -2,10 +2,11 @@
  *
  * ilk_mpmc_push_overwriting: which element it evicts, where to, and on a closed ring.
  */
+/* contract: mpmc.h */
 #include "rings/mpmc_face.h"
 
 #include "rings/ring_test.h"
-
+/* contract: ilk_mpmc_push_overwriting */
 static void overwriting_evicts_the_oldest_and_only_when_full(void **state) {
     (void)state;
     for (int c = 0; c < CAPACITIES; c++) {
@@ -30,7 +31,7 @@ static void overwriting_evicts_the_oldest_and_only_when_full(void **state) {
         }
     }
 }
-
+/* contract: ilk_mpmc_push_overwriting */
 static void overwriting_a_closed_ring_gives_the_element_back(void **state) {
     (void)state;
     ilk_mpmc *ring = make(2);
@@ -45,6 +46,7 @@ static void overwriting_a_closed_ring_gives_the_element_back(void **state) {
 }
 
 /* Sizes below and above a piece of the exchange. */
+/* contract: ilk_mpmc_push_overwriting */
 static void overwriting_may_use_one_buffer(void **state) {
     (void)state;
     const size_t sizes[] = {1, 8, 63, 64, 65, 200};

@@ -5,7 +5,7 @@
 #include "rings/mpmc_face.h"
 
 #include "rings/ring_stress.h"
-
+/* contract: ilk_mpmc_close, ilk_mpmc_push_overwriting, mpmc.B */
 static void overwriting_loses_nothing_but_what_it_hands_back(void **state) {
     (void)state;
     static const struct load loads[] = {

@@ -5,7 +5,7 @@
 #include "rings/mpmc_face.h"
 
 #include "rings/contract.h"
-
+/* contract: mpmc.D */
 static void a_batch_stops_at_a_slot_in_progress(void **state) {
     (void)state;
     ilk_mpmc *ring = make(4);
@@ -33,7 +33,7 @@ static void a_batch_stops_at_a_slot_in_progress(void **state) {
     check(push(ring, 8) && push(ring, 9) && !push(ring, 10));
     ilk_mpmc_destroy(ring);
 }
-
+/* contract: ilk_mpmc_pop_until, ilk_mpmc_try_pop, mpmc.D */
 static void an_open_reservation_hides_what_comes_after_it(void **state) {
     (void)state;
     ilk_mpmc *ring = make(4);
@@ -50,7 +50,7 @@ static void an_open_reservation_hides_what_comes_after_it(void **state) {
     expect_pop(ring, 2);
     ilk_mpmc_destroy(ring);
 }
-
+/* contract: ilk_mpmc_peek, ilk_mpmc_reserve */
 static void a_thread_may_have_claims_on_several_rings(void **state) {
     (void)state;
     ilk_mpmc *rings[ILK_MPMC_MAX_CLAIMS];
@@ -69,7 +69,7 @@ static void a_thread_may_have_claims_on_several_rings(void **state) {
         ilk_mpmc_destroy(rings[i]);
     }
 }
-
+/* contract: ilk_mpmc_reserve */
 static void a_thread_may_show_and_reserve_in_one_ring(void **state) {
     (void)state;
     ilk_mpmc *ring = make(2);
@@ -86,6 +86,7 @@ static void a_thread_may_show_and_reserve_in_one_ring(void **state) {
 }
 
 /* The other consumers, woken by close before, must hear of it. */
+/* contract: ilk_mpmc_close, mpmc.C */
 static void the_last_pop_of_a_closed_ring_ends_the_other_waits(void **state) {
     (void)state;
     enum { COUNT = 3 };

@@ -2,6 +2,7 @@
  *
  * Both rings after long use: counters about to wrap, at 2^32 and at 2^64, and closings by the million.
  */
+/* contract: mpmc.h */
 #ifndef INTERLOCK_TESTS_RINGS_RING_LONG_H
 #define INTERLOCK_TESTS_RINGS_RING_LONG_H
 
@@ -180,6 +181,7 @@ enum { CLOSINGS = 1000000 };
 #endif
 
 /* Two rings at a time: new memory may lie where the old one did. */
+/* contract: ilk_mpmc_close, ilk_spsc_close, mpmc.B, spsc.B */
 static void a_million_closings_lose_nothing(void **state) {
     (void)state;
     struct closings closings = {.rounds = stress_rounds(CLOSINGS)};

@@ -2,6 +2,7 @@
  *
  * The hook of both rings: armed, it is called once when something comes. See also ring_notify_arm.h.
  */
+/* contract: notify.h */
 #ifndef INTERLOCK_TESTS_RINGS_RING_NOTIFY_H
 #define INTERLOCK_TESTS_RINGS_RING_NOTIFY_H
 
@@ -26,7 +27,7 @@ static inline ring_type *make_with_hook(size_t capacity, struct calls *calls) {
 static inline bool pop(ring_type *ring, item *value) {
     return RING(try_pop)(ring, value, sizeof *value);
 }
-
+/* contract: ilk_mpmc_arm_pop, ilk_mpmc_arm_push, ilk_spsc_arm_pop, ilk_spsc_arm_push */
 static void an_armed_hook_goes_off_for_an_element_once(void **state) {
     (void)state;
     struct calls calls;
@@ -62,7 +63,7 @@ static void an_armed_hook_goes_off_for_room_once(void **state) {
     check_equal(stage_now(&calls.readable), 0);
     RING(destroy)(ring);
 }
-
+/* contract: ilk_mpmc_arm_pop, ilk_mpmc_arm_push, ilk_spsc_arm_pop, ilk_spsc_arm_push */
 static void close_sets_both_sides_off(void **state) {
     (void)state;
     struct calls calls;
@@ -82,6 +83,7 @@ static void close_sets_both_sides_off(void **state) {
 }
 
 /* All verbs of a side: one call, with the commit and the release. */
+/* contract: mpmc.E, notify.A, spsc.E */
 static void every_verb_sets_the_hook_off(void **state) {
     (void)state;
     enum { COUNT = 2 };
@@ -119,7 +121,7 @@ static void every_verb_sets_the_hook_off(void **state) {
         RING(destroy)(ring);
     }
 }
-
+/* contract: ilk_mpmc_set_notify, ilk_spsc_set_notify */
 static void the_hook_may_be_changed_and_taken_away(void **state) {
     (void)state;
     struct calls first, second = {STAGE_INIT, STAGE_INIT};
@@ -169,7 +171,7 @@ static inline void use_ring_in_hook(void *context, ilk_ring_event event) {
         check(RING(arm_push)(client->ring));
     }
 }
-
+/* contract: notify.C */
 static void the_hook_may_use_the_ring(void **state) {
     (void)state;
     struct client client = {.sum = 0};
@@ -223,7 +225,7 @@ static inline void arm_push_without_a_hook(void *context) {
     (void)context;
     (void)!RING(arm_push)(make(1));
 }
-
+/* contract: ilk_mpmc_arm_pop, ilk_mpmc_arm_push, ilk_spsc_arm_pop, ilk_spsc_arm_push */
 static void arming_without_a_hook_is_misuse(void **state) {
     (void)state;
     expect_misuse(arm_pop_without_a_hook, NULL, RING_CALL(arm_pop), "hook");

@@ -4,6 +4,7 @@
  * raising its flag and probing the ring. The linker puts __wrap_ilk__fence_everywhere there
  * (CMakeLists.txt), for a test to place what another thread does.
  */
+/* contract: notify.h, spsc.h */
 #ifndef INTERLOCK_TESTS_RINGS_RING_NOTIFY_ARM_H
 #define INTERLOCK_TESTS_RINGS_RING_NOTIFY_ARM_H
 
@@ -58,7 +59,7 @@ static inline void push_one(void *context) {
     ring_type *ring = context;
     check(push(ring, 1));
 }
-
+/* contract: notify.B */
 static void an_arm_that_answers_false_arms_nothing(void **state) {
     (void)state;
     struct calls calls;
@@ -87,7 +88,7 @@ static void an_arm_that_answers_false_arms_nothing(void **state) {
 static inline void publish_and_stop(void *context) {
     ring_publish_first(context);
 }
-
+/* contract: notify.B */
 static void after_false_a_late_push_calls_nobody(void **state) {
     (void)state;
     struct calls calls;
@@ -114,7 +115,7 @@ static inline void push_and_pop_one(void *context) {
     check(push(ring, 1));
     check(pop(ring, &value));
 }
-
+/* contract: notify.A */
 static void an_arm_that_answers_true_is_up(void **state) {
     (void)state;
     struct calls calls;
@@ -186,7 +187,7 @@ static inline void take_hook_away(void *context) {
     RING(set_notify)(slow->ring, count_call, &slow->calls);
     check_equal(stage_now(&slow->ended), 1); /* its context may be freed now */
 }
-
+/* contract: ilk_mpmc_set_notify, ilk_spsc_set_notify, mpmc.E, notify.D, spsc.E */
 static void set_notify_waits_for_a_call_that_runs(void **state) {
     (void)state;
     static struct slow_hook slow;
@@ -221,7 +222,7 @@ static inline void take_itself_away(void *context, ilk_ring_event event) {
     stage_advance(&slow->ended);
     RING(set_notify)(slow->ring, NULL, NULL);
 }
-
+/* contract: ilk_mpmc_set_notify, ilk_spsc_set_notify, notify.D */
 static void a_hook_may_take_itself_away(void **state) {
     (void)state;
     static struct slow_hook slow;
@@ -234,7 +235,7 @@ static void a_hook_may_take_itself_away(void **state) {
     check_equal(stage_now(&slow.ended), 1);
     RING(destroy)(slow.ring);
 }
-
+/* contract: ilk_mpmc_set_notify, ilk_spsc_set_notify */
 static void a_new_hook_finds_nothing_armed(void **state) {
     (void)state;
     struct calls first, second = {STAGE_INIT, STAGE_INIT};

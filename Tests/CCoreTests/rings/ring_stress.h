@@ -244,6 +244,7 @@ static inline void run_load(struct load load) {
 }
 
 /* One to one by every pair of verbs, then the most a side by any verb. */
+/* contract: mpmc.A, spsc.A */
 static void every_element_comes_out_once_and_in_its_producers_order(void **state) {
     (void)state;
     static const struct {
@@ -281,6 +282,7 @@ static void every_element_comes_out_once_and_in_its_producers_order(void **state
 }
 
 /* Capacity 1, so that both sides alternate and sleep: a lost wake-up is a hang. */
+/* contract: ilk_mpmc_pop_until, ilk_mpmc_push_until, ilk_spsc_pop_until, ilk_spsc_push_until */
 static void no_wake_up_is_lost(void **state) {
     (void)state;
     run_load((struct load){.capacity = 1,
@@ -292,6 +294,7 @@ static void no_wake_up_is_lost(void **state) {
 }
 
 /* Guarantee B. */
+/* contract: ilk_mpmc_close, ilk_spsc_close, mpmc.B, spsc.B */
 static void nothing_pushed_with_success_is_lost_to_a_racing_close(void **state) {
     (void)state;
     enum { TWO_OR_ONE = MOST_A_SIDE > 1 ? 2 : 1 };

@@ -29,7 +29,7 @@ static void commit_twice(void *context) {
     ilk_spsc_commit(ring, 1); /* ends the reservation */
     ilk_spsc_commit(ring, 1);
 }
-
+/* contract: ilk_spsc_commit, ilk_spsc_count, ilk_spsc_destroy, ilk_spsc_peek, ilk_spsc_release */
 static void spsc_misuse_is_reported(void **state) {
     (void)state;
     static const struct misuse table[] = {
@@ -110,7 +110,8 @@ static void push_while_all_is_reserved(void *context) {
     reserve(ring, 4);
     (void)!ilk_spsc_try_push(ring, &element, sizeof element);
 }
-
+/* contract: ilk_spsc_commit, ilk_spsc_destroy, ilk_spsc_peek, ilk_spsc_release, ilk_spsc_reserve */
+/* contract: spsc.F */
 static void spsc_push_or_pop_beside_its_own_access_in_place_is_reported(void **state) {
     (void)state;
     static const struct misuse table[] = {

@@ -2,10 +2,11 @@
  *
  * The hook of ilk_spsc: both rings' tests, and open reservations or peeks.
  */
+/* contract: notify.h */
 #include "rings/spsc_face.h"
 
 #include "rings/ring_notify_arm.h"
-
+/* contract: notify.C */
 static void giving_the_last_reservation_up_sets_the_hook_off(void **state) {
     (void)state;
     struct calls calls;
@@ -53,7 +54,7 @@ static void a_reservation_given_up_on_an_open_ring_sets_nothing_off(void **state
     check_equal(stage_now(&calls.readable), 1);
     ilk_spsc_destroy(ring);
 }
-
+/* contract: ilk_spsc_arm_pop, ilk_spsc_arm_push */
 static void what_is_reserved_is_room_and_what_is_shown_is_there(void **state) {
     (void)state;
     struct calls calls;

@@ -2,6 +2,7 @@
  *
  * ilk_spsc alone: sides that move between threads, repeated reservations and peeks, and each side's back-off.
  */
+/* contract: spsc.h */
 #include "rings/spsc_face.h"
 
 #include "ring/backoff.h"
@@ -42,6 +43,7 @@ static void a_part_may_move_to_another_thread(void **state) {
 }
 
 /* The next back-off of a side that found nothing, after a probe that found so many. */
+/* contract: spsc.E */
 static void back_off_grows_until_it_finds_a_quarter_of_the_ring(void **state) {
     (void)state;
     check_equal(spsc_back_off(1024, 0, 0), 0);
@@ -129,7 +131,7 @@ static void elements_of_every_size_come_out_as_they_were(void **state) {
 }
 
 /* ---- In place ---- */
-
+/* contract: ilk_spsc_commit, ilk_spsc_count */
 static void a_commit_may_push_fewer_or_none(void **state) {
     (void)state;
     ilk_spsc *ring = make(8);
@@ -149,7 +151,7 @@ static void a_commit_may_push_fewer_or_none(void **state) {
     expect_empty(ring);
     ilk_spsc_destroy(ring);
 }
-
+/* contract: ilk_spsc_close, ilk_spsc_peek, ilk_spsc_reserve, spsc.F */
 static void reserving_again_answers_the_same_slots(void **state) {
     (void)state;
     ilk_spsc *ring = make(8);
@@ -170,7 +172,7 @@ static void reserving_again_answers_the_same_slots(void **state) {
     check(push(ring, 1));
     ilk_spsc_destroy(ring);
 }
-
+/* contract: ilk_spsc_peek, ilk_spsc_release */
 static void a_peek_shows_no_more_than_wanted(void **state) {
     (void)state;
     ilk_spsc *ring = make(8);
@@ -186,7 +188,7 @@ static void a_peek_shows_no_more_than_wanted(void **state) {
     check_equal(ilk_spsc_count(ring), 4);
     ilk_spsc_destroy(ring);
 }
-
+/* contract: ilk_spsc_count, ilk_spsc_peek, ilk_spsc_release */
 static void what_a_release_leaves_may_be_released_or_popped(void **state) {
     (void)state;
     ilk_spsc *ring = make(8);
@@ -211,7 +213,7 @@ static void what_a_release_leaves_may_be_released_or_popped(void **state) {
     expect_empty(ring);
     ilk_spsc_destroy(ring);
 }
-
+/* contract: ilk_spsc_close, ilk_spsc_peek, ilk_spsc_release, ilk_spsc_reserve, spsc.F */
 static void the_other_side_goes_on_beside_access_in_place(void **state) {
     (void)state;
     ilk_spsc *ring = make(4);
@@ -242,6 +244,7 @@ static void the_other_side_goes_on_beside_access_in_place(void **state) {
 /* ---- Closing ---- */
 
 /* Answered anew as before, smaller where less is wanted, never larger again. */
+/* contract: ilk_spsc_close, spsc.C */
 static void a_reservation_does_not_grow_after_close(void **state) {
     (void)state;
     ilk_spsc *ring = make(8);
@@ -271,6 +274,7 @@ static void a_reservation_does_not_grow_after_close(void **state) {
 }
 
 /* The header's recipe. */
+/* contract: ilk_spsc_try_pop */
 static void closed_and_then_empty_is_drained_but_for_an_open_reservation(void **state) {
     (void)state;
     ilk_spsc *ring = make(2);
@@ -291,6 +295,7 @@ static void closed_and_then_empty_is_drained_but_for_an_open_reservation(void **
 }
 
 /* Also when nothing was committed. */
+/* contract: spsc.C */
 static void a_waiting_pop_hears_that_the_last_reservation_was_given_up(void **state) {
     (void)state;
     ilk_spsc *ring = make(1);

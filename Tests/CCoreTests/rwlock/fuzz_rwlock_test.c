@@ -335,7 +335,7 @@ static bool play_rwlock(struct fuzz_play *play, const struct fuzz_step *steps, s
     free(lock);
     return true;
 }
-
+/* contract: ilk_rwlock_upgrade, rwlock.A */
 static void every_verb_of_rwlock_agrees_with_a_model(void **state) {
     (void)state;
     fuzz_with_crew("fuzz_locks: rwlock", rwlock_verbs, sizeof rwlock_verbs / sizeof *rwlock_verbs,

@@ -3,6 +3,7 @@
  * Late copies of the library: several plugins with one each, and one in a process that has used up what costs
  * nothing. Counts allocations.
  */
+/* contract: docs/rwlock.md, rwlock.h, status.h */
 #include "rwlock_two_libraries.h"
 #include "support/rwlock_mode.h"
 #include "support/test.h"

@@ -3,6 +3,7 @@
  * A sandbox entered after the library has begun to count on membarrier(2): a seccomp filter refuses it.
  * Waiting and excluding go on, with fences. rwlock_refused_test.c has the processes that never had it.
  */
+/* contract: docs/memory-model.md, docs/rwlock.md */
 #include "rwlock/reader_slots.h"
 #include "rwlock_two_libraries.h"
 #include "support/rwlock_actor.h"
@@ -313,7 +314,7 @@ static void tried_fence_free_lock(void) {
     ilk_rwlock_write_unlock(&lock);
     check_free_and_destroy(&lock);
 }
-
+/* contract: ilk_rwlock_try_write_lock, rwlock.G */
 static void a_try_to_write_waits_for_no_fence_that_is_refused(void **state) {
     (void)state;
     in_a_process(tried_fence_free_lock);
@@ -346,7 +347,7 @@ static void write_locks_with_a_limit(void) {
     }
     check_equal(ilk_atomic_load(&waits, memory_order_relaxed), 3);
 }
-
+/* contract: rwlock.D */
 static void each_wait_for_refused_fences_is_made_once(void **state) {
     (void)state;
     in_a_process(write_locks_with_a_limit);

@@ -216,7 +216,7 @@ static void a_handler_may_try_anywhere_in_the_central_mode(void **state) {
     (void)state;
     interrupt_every_call("central", 0);
 }
-
+/* contract: ilk_rwlock_init_plain */
 static void a_handler_may_try_anywhere_in_a_plain_lock(void **state) {
     (void)state;
     is_plain = true;

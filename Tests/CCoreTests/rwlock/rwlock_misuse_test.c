@@ -2,6 +2,7 @@
  *
  * Misuse of ilk_rwlock, call by call.
  */
+/* contract: diagnostics.h, rwlock.h */
 #include "support/misuse.h"
 #include "support/rwlock_mode.h"
 #include <interlock/inline/owned_rwlock.h>
@@ -115,7 +116,8 @@ static void one_reader_too_many(void *context) {
     ilk_atomic_store(&lock.word, ILK__RWLOCK_READERS, memory_order_relaxed); /* as if 131,071 had come */
     ilk_rwlock_read_lock(&lock);
 }
-
+/* contract: ilk_rwlock_destroy, ilk_rwlock_downgrade, ilk_rwlock_read_lock, ilk_rwlock_read_unlock */
+/* contract: ilk_rwlock_upgradable_unlock, ilk_rwlock_upgrade, ilk_rwlock_write_unlock */
 static void rwlock_misuse_is_reported(void **state) {
     (void)state;
     static const struct misuse table[] = {
@@ -302,7 +304,7 @@ static void owned_read_in_upgradable_as_a_writer_queues(void *context) {
     written_before_the_wait = &owned;
     (void)ilk__owned_read_lock(&owned, "the call");
 }
-
+/* contract: ReadWriteLock */
 static void taking_an_owned_lock_again_is_reported(void **state) {
     (void)state;
     const struct misuse table[] = {

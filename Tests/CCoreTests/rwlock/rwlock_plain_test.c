@@ -3,6 +3,7 @@
  * Plain locks (ilk_rwlock_init_plain): without reader slots, so that any thread gives up what another took, and nothing
  * is kept for a thread.
  */
+/* contract: rwlock.h */
 #include "support/fork.h"
 #include "support/rwlock_actor.h"
 #include "support/rwlock_mode.h"

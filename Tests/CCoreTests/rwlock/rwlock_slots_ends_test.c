@@ -3,6 +3,7 @@
  * Reader slots of ilk_rwlock beside ends of threads and their destructors, blocks that change threads, fork,
  * cancellation, signal handlers, and misuse.
  */
+/* contract: rwlock.h */
 #include "rwlock/reader_slots.h"
 #include "rwlock/slot_table.h"
 #include "support/rwlock_actor.h"
@@ -403,7 +404,7 @@ static void destroy_what_another_reads_without_a_fence(void *context) {
     actor_enter(&reader, &lock, READ);
     ilk_rwlock_destroy(&lock);
 }
-
+/* contract: ilk_rwlock_destroy */
 static void destroying_what_a_slot_holds_is_reported(void **state) {
     (void)state;
     expect_misuse(destroy_what_this_thread_reads, NULL, "ilk_rwlock_destroy", "the lock is held by a reader");
@@ -429,7 +430,8 @@ static void unlock_what_another_reads(void *context) {
     actor_enter(&reader, &lock, READ);
     ilk_rwlock_read_unlock(&lock);
 }
-
+/* contract: ilk_rwlock_downgrade, ilk_rwlock_read_unlock, ilk_rwlock_upgradable_unlock */
+/* contract: ilk_rwlock_upgrade, ilk_rwlock_write_unlock */
 static void unlocking_what_this_thread_does_not_read_is_reported(void **state) {
     (void)state;
     expect_misuse(unlock_what_nobody_reads, NULL, "ilk_rwlock_read_unlock", "no reader holds the lock");

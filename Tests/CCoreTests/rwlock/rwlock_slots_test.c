@@ -8,7 +8,7 @@
 #include <interlock/inline/fence.h>
 #include <stdlib.h>
 #include <time.h>
-
+/* contract: ilk_rwlock_init */
 static void it_is_as_small_as_promised(void **state) {
     (void)state;
     check(sizeof(ilk_rwlock) <= 16);
@@ -32,7 +32,7 @@ static void read_in_a_slot(ilk_rwlock *lock) {
     check_equal(word_of(lock), before);
     check(!is_in_a_slot(lock));
 }
-
+/* contract: ilk_rwlock_read_lock */
 static void reads_in_slots_leave_the_word_alone(void **state) {
     (void)state;
     in_both_modes(read_in_a_slot);
@@ -57,7 +57,7 @@ static void a_read_within_a_read_holds_it_until_both_have_ended(void **state) {
 }
 
 /* ---- Writers wait for slots ---- */
-
+/* contract: ilk_rwlock_write_lock */
 static void a_writer_sleeps_until_the_last_slot_is_free(void **state) {
     (void)state;
     in_both_modes(write_beside_a_reader);
@@ -95,7 +95,7 @@ static void meet_the_writer(ilk_rwlock *lock) {
     actor_await_inside(&next);
     actor_leave(&next);
 }
-
+/* contract: rwlock.A */
 static void readers_that_met_a_writer_come_in_before_the_next(void **state) {
     (void)state;
     in_both_modes(meet_the_writer);
@@ -117,7 +117,7 @@ static void try_beside_a_reader(ilk_rwlock *lock) {
     actor_await_inside(&writer);
     actor_leave(&writer);
 }
-
+/* contract: ilk_rwlock_try_write_lock */
 static void a_try_to_write_beside_a_slot_answers_false_and_changes_nothing(void **state) {
     (void)state;
     in_both_modes(try_beside_a_reader);
@@ -149,7 +149,7 @@ static void time_out_beside_a_reader(ilk_rwlock *lock) {
     actor_await_inside(&next);
     actor_leave(&next);
 }
-
+/* contract: rwlock.D */
 static void a_writer_that_times_out_for_a_slot_lets_those_behind_it_in(void **state) {
     (void)state;
     in_both_modes(time_out_beside_a_reader);
@@ -165,7 +165,7 @@ static void be_served_in_time(ilk_rwlock *lock) {
     check_equal(writer.status, ILK_OK);
     actor_leave(&writer);
 }
-
+/* contract: ilk_rwlock_read_lock_until, ilk_rwlock_upgradable_lock_until, ilk_rwlock_write_lock_until */
 static void a_timed_writer_comes_in_when_the_slot_is_freed_in_time(void **state) {
     (void)state;
     in_both_modes(be_served_in_time);
@@ -186,7 +186,7 @@ static void hold_upgradable(ilk_rwlock *lock) {
     check(!ilk_rwlock_try_write_lock(lock));
     actor_leave(&after);
 }
-
+/* contract: ilk_rwlock_upgradable_lock, ilk_rwlock_upgradable_unlock */
 static void an_upgradable_is_beside_readers_in_slots(void **state) {
     (void)state;
     in_both_modes(hold_upgradable);
@@ -224,7 +224,7 @@ static void upgrade_beside_nothing_but_a_reader(ilk_rwlock *lock) {
     actor_await_upgraded(&upgradable);
     actor_leave(&upgradable);
 }
-
+/* contract: ilk_rwlock_upgrade */
 static void an_upgrade_sleeps_until_the_slots_are_free(void **state) {
     (void)state;
     in_both_modes(upgrade_beside_a_reader);
@@ -424,7 +424,7 @@ static void read_further(ilk_rwlock *lock) {
     check(ilk_rwlock_try_write_lock(lock));
     ilk_rwlock_write_unlock(lock);
 }
-
+/* contract: ilk_rwlock_try_read_lock */
 static void a_thread_tries_to_read_further_in_its_slot(void **state) {
     (void)state;
     in_both_modes(read_further);

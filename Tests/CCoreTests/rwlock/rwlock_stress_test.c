@@ -183,14 +183,15 @@ static void run_mixed_load(int threads, uint32_t watches) {
     ilk_rwlock_destroy(&shared.lock);
     free(workers);
 }
-
+/* contract: rwlock.C */
 static void all_modes_together_exclude_and_order(void **state) {
     (void)state;
     run_mixed_load(2, 0);
     run_mixed_load(3, 0);
     run_mixed_load(8, 0);
 }
-
+/* contract: ilk_diagnose, ilk_diagnosed, ilk_mpmc_observe, ilk_mutex_observe, ilk_rwlock_observe */
+/* contract: ilk_semaphore_observe, ilk_spsc_observe */
 static void an_observed_lock_behaves_the_same(void **state) {
     (void)state;
     run_mixed_load(2, ILK_DIAGNOSE_ALL);
@@ -244,12 +245,12 @@ static void run_saturated(int readers, int writers) {
     }
     ilk_rwlock_destroy(&lock);
 }
-
+/* contract: rwlock.A */
 static void nobody_starves_when_readers_saturate_it(void **state) {
     (void)state;
     run_saturated(4, 1);
 }
-
+/* contract: rwlock.A */
 static void nobody_starves_when_writers_saturate_it(void **state) {
     (void)state;
     run_saturated(1, 4);
@@ -283,7 +284,7 @@ static void read_once(void *context) {
     self->saw = self->phase->writes;
     ilk_rwlock_read_unlock(&self->phase->lock);
 }
-
+/* contract: rwlock.A */
 static void a_queued_reader_sees_one_write_at_most(void **state) {
     (void)state;
     for (int round = 0; round < stress_rounds(100); round++) {
@@ -371,7 +372,7 @@ static void use_and_maybe_free(void *context) {
         }
     }
 }
-
+/* contract: rwlock.E */
 static void the_last_user_may_free_it_at_once(void **state) {
     (void)state;
     enum { THREADS = 4 };

@@ -3,6 +3,7 @@
  * ilk_rwlock: which modes exclude each other, which waiter is next, and deadlines. Every schedule is forced:
  * "queued" means that the kernel says the thread sleeps in the call.
  */
+/* contract: interlock.h, rwlock.h */
 #include "support/rwlock_actor.h"
 #include "support/test.h"
 #include <stdio.h>
@@ -31,7 +32,7 @@ static void check_try(ilk_rwlock *lock, bool read, bool write) {
 }
 
 /* ---- The matrix ---- */
-
+/* contract: ilk_rwlock_init */
 static void zeroed_initialised_and_static_locks_are_free(void **state) {
     (void)state;
     static ilk_rwlock zeroed;
@@ -89,7 +90,7 @@ static void a_reader_keeps_a_writer_out(void **state) {
     actor_leave(&writer);
     check_free(&lock);
 }
-
+/* contract: ilk_rwlock_write_lock */
 static void a_writer_waits_for_the_last_reader(void **state) {
     (void)state;
     ilk_rwlock lock = ILK_RWLOCK_INIT;
@@ -149,6 +150,7 @@ static void an_upgradable_comes_in_beside_readers(void **state) {
  *                W in        (R2 still waits)
  *                W out
  *                            R2 in                                                  */
+/* contract: rwlock.B */
 static void a_waiting_writer_holds_back_new_readers(void **state) {
     (void)state;
     ilk_rwlock lock = ILK_RWLOCK_INIT;
@@ -174,6 +176,7 @@ static void a_waiting_writer_holds_back_new_readers(void **state) {
  *                            R in, before W2: one write at most
  *                            R out
  *                W2 in                                                              */
+/* contract: rwlock.A */
 static void a_waiting_reader_is_let_in_after_one_write(void **state) {
     (void)state;
     ilk_rwlock lock = ILK_RWLOCK_INIT;
@@ -189,7 +192,7 @@ static void a_waiting_reader_is_let_in_after_one_write(void **state) {
     actor_leave(&second);
     check_free(&lock);
 }
-
+/* contract: rwlock.A */
 static void between_two_writers_comes_one_group_of_readers(void **state) {
     (void)state;
     ilk_rwlock lock = ILK_RWLOCK_INIT;
@@ -215,7 +218,7 @@ static void between_two_writers_comes_one_group_of_readers(void **state) {
     actor_leave(&late);
     check_free(&lock);
 }
-
+/* contract: rwlock.A */
 static void writers_and_upgradables_are_served_first_come_first_served(void **state) {
     (void)state;
     ilk_rwlock lock = ILK_RWLOCK_INIT;
@@ -235,7 +238,7 @@ static void writers_and_upgradables_are_served_first_come_first_served(void **st
 }
 
 /* ---- Upgrade and downgrade ---- */
-
+/* contract: ilk_rwlock_upgrade */
 static void an_upgrade_alone_is_immediate(void **state) {
     (void)state;
     ilk_rwlock lock = ILK_RWLOCK_INIT;
@@ -254,6 +257,7 @@ static void an_upgrade_alone_is_immediate(void **state) {
  *    U writes                (W still waits, though it queued before the upgrade)
  *    U out
  *                            W in                                                   */
+/* contract: ilk_rwlock_upgrade */
 static void an_upgrade_waits_readers_out_and_goes_before_writers(void **state) {
     (void)state;
     ilk_rwlock lock = ILK_RWLOCK_INIT;
@@ -271,7 +275,7 @@ static void an_upgrade_waits_readers_out_and_goes_before_writers(void **state) {
     actor_leave(&writer);
     check_free(&lock);
 }
-
+/* contract: rwlock.B */
 static void a_waiting_upgrade_holds_back_new_readers(void **state) {
     (void)state;
     ilk_rwlock lock = ILK_RWLOCK_INIT;
@@ -292,6 +296,7 @@ static void a_waiting_upgrade_holds_back_new_readers(void **state) {
 }
 
 /* With a writer queued new readers wait. When the upgradable leaves, the last holder lets the writer in. */
+/* contract: ilk_rwlock_upgradable_lock, ilk_rwlock_upgradable_unlock */
 static void an_upgradable_that_leaves_lets_the_writer_in(void **state) {
     (void)state;
     for (int upgradable_last = 0; upgradable_last < 2; upgradable_last++) {
@@ -316,6 +321,7 @@ static void an_upgradable_that_leaves_lets_the_writer_in(void **state) {
  *                R in        (W still waits: no gap)
  *    main out, R out
  *                            W in                                                   */
+/* contract: ilk_rwlock_downgrade */
 static void a_downgrade_lets_waiting_readers_in_and_no_writer(void **state) {
     (void)state;
     for (int order = 0; order < 2; order++) {
@@ -340,7 +346,7 @@ static void a_downgrade_lets_waiting_readers_in_and_no_writer(void **state) {
         check_free(&lock);
     }
 }
-
+/* contract: ilk_rwlock_downgrade */
 static void a_downgraded_lock_admits_readers(void **state) {
     (void)state;
     ilk_rwlock lock = ILK_RWLOCK_INIT;
@@ -352,7 +358,7 @@ static void a_downgraded_lock_admits_readers(void **state) {
 }
 
 /* ---- Deadlines (guarantee D) ---- */
-
+/* contract: ilk_rwlock_read_lock_until, ilk_rwlock_upgradable_lock_until, ilk_rwlock_write_lock_until */
 static void a_passed_deadline_still_takes_a_free_lock(void **state) {
     (void)state;
     ilk_rwlock lock = ILK_RWLOCK_INIT;
@@ -370,7 +376,7 @@ static void a_passed_deadline_still_takes_a_free_lock(void **state) {
     ilk_rwlock_write_unlock(&lock);
     check_free(&lock);
 }
-
+/* contract: rwlock.D */
 static void a_wait_times_out_and_not_early(void **state) {
     (void)state;
     ilk_rwlock lock = ILK_RWLOCK_INIT;
@@ -389,7 +395,7 @@ static void a_wait_times_out_and_not_early(void **state) {
         check_free(&lock);
     }
 }
-
+/* contract: ilk_rwlock_read_lock_until, ilk_rwlock_upgradable_lock_until, ilk_rwlock_write_lock_until */
 static void a_timed_wait_is_served_in_time(void **state) {
     (void)state;
     for (int mode = READ; mode <= UPGRADABLE; mode++) {
@@ -410,6 +416,7 @@ static void a_timed_wait_is_served_in_time(void **state) {
  *                            R2 queues behind it
  *                W's time is up
  *                            R2 in, while R1 is still inside                        */
+/* contract: rwlock.D */
 static void a_writer_that_times_out_lets_those_behind_it_in(void **state) {
     (void)state;
     bool forced = false;
@@ -436,7 +443,7 @@ static void a_writer_that_times_out_lets_those_behind_it_in(void **state) {
         check_free(&lock);
     }
 }
-
+/* contract: rwlock.D */
 static void signals_do_not_move_the_deadline(void **state) {
     (void)state;
     thread_allow_interrupts();
@@ -457,6 +464,7 @@ static void signals_do_not_move_the_deadline(void **state) {
 }
 
 /* Untimed waits go on through signals too. */
+/* contract: rwlock.D */
 static void signals_do_not_end_a_wait(void **state) {
     (void)state;
     thread_allow_interrupts();

@@ -3,6 +3,7 @@
  * Several copies of Interlock in one process: two shared objects without each other's symbols, and the
  * program. A shared lock must keep one copy's writer out while another's reader is in a slot.
  */
+/* contract: docs/rwlock.md */
 #include "rwlock_two_libraries.h"
 
 #include "rwlock/slot_table.h"

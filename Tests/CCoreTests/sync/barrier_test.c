@@ -3,6 +3,7 @@
  * ilk_barrier: rounds have exactly their parties, one of which is the last, also beside time-outs; a barrier ends as
  * soon as a wait has returned.
  */
+/* contract: barrier.h */
 #include "support/test.h"
 #include <interlock/barrier.h>
 #include <stdlib.h>
@@ -40,7 +41,7 @@ static void run_barrier(int parties, int rounds) {
     }
     check_equal(lasts, 2 * rounds); /* C: exactly one a round */
 }
-
+/* contract: barrier.A, ilk_barrier_wait */
 static void parties_meet_round_after_round_and_one_comes_last(void **state) {
     (void)state;
     run_barrier(1, 10);
@@ -91,6 +92,7 @@ static unsigned arrived(ilk_barrier *barrier) {
 }
 
 /* Guarantee D. */
+/* contract: barrier.D, ilk_barrier_wait, ilk_barrier_wait_until */
 static void a_party_whose_time_runs_out_has_not_arrived(void **state) {
     (void)state;
     ilk_barrier barrier;
@@ -142,6 +144,7 @@ static void a_barrier_wait_is_not_early_and_survives_signals(void **state) {
 }
 
 /* Guarantee E. */
+/* contract: barrier.E */
 static void a_thread_too_many_is_of_the_next_round(void **state) {
     (void)state;
     ilk_barrier barrier;
@@ -198,7 +201,7 @@ static void run_hurried(int threads, int parties) {
     check_equal(arrived(&barrier), 0);
     check_equal(ilk_atomic_load(&barrier.state, memory_order_relaxed) >> 32, lasts);
 }
-
+/* contract: barrier.A, barrier.D */
 static void a_round_has_its_parties_though_others_leave(void **state) {
     (void)state;
     run_hurried(2, 2);
@@ -248,7 +251,7 @@ static void run_serial(int parties) {
         free(serial.phases[i]);
     }
 }
-
+/* contract: barrier.F, ilk_barrier_destroy, ilk_barrier_wait */
 static void the_last_party_may_destroy_and_make_it_anew(void **state) {
     (void)state;
     run_serial(1);

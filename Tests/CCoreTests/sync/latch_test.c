@@ -2,6 +2,7 @@
  *
  * ilk_latch: opens once, wakes every waiter, carries what was written before, and may be freed by a waiter.
  */
+/* contract: latch.h */
 #include "support/fork.h"
 #include "support/test.h"
 #include <interlock/latch.h>
@@ -26,7 +27,7 @@ static void wait_for_latch(void *context) {
         self->seen = *self->work;
     }
 }
-
+/* contract: ilk_latch_count_down */
 static void a_latch_opens_at_zero_and_stays_open(void **state) {
     (void)state;
     ilk_latch latch;
@@ -57,7 +58,7 @@ static void a_latch_opens_at_zero_and_stays_open(void **state) {
     check_equal(ilk_latch_wait_until(&latch, 0), ILK_OK);
     check_equal(ilk_latch_count(&latch), 0);
 }
-
+/* contract: ilk_latch_init */
 static void a_latch_of_zero_is_open_at_once(void **state) {
     (void)state;
     ilk_latch latch;
@@ -65,7 +66,7 @@ static void a_latch_of_zero_is_open_at_once(void **state) {
     check(ilk_latch_try_wait(&latch));
     check_equal(ilk_latch_wait_until(&latch, ILK_FOREVER), ILK_OK);
 }
-
+/* contract: ilk_latch_init, ilk_latch_wait_until */
 static void zero_bits_are_an_open_latch(void **state) {
     (void)state;
     static ilk_latch latch;
@@ -73,7 +74,7 @@ static void zero_bits_are_an_open_latch(void **state) {
     check_equal(ilk_latch_wait_until(&latch, 0), ILK_OK);
     check_equal(ilk_latch_count(&latch), 0);
 }
-
+/* contract: ilk_latch_init */
 static void a_latch_counts_up_to_its_maximum(void **state) {
     (void)state;
     ilk_latch latch;
@@ -81,7 +82,7 @@ static void a_latch_counts_up_to_its_maximum(void **state) {
     ilk_latch_count_down(&latch);
     check_equal(ilk_latch_count(&latch), ILK_LATCH_MAX - 1);
 }
-
+/* contract: ilk_latch_wait_until */
 static void a_latch_wait_is_not_early_and_survives_signals(void **state) {
     (void)state;
     thread_allow_interrupts();
@@ -159,12 +160,14 @@ static void free_each_when_open(int rounds, bool (*is_open)(ilk_latch *latch, in
 }
 
 /* Guarantees A and B: results are plain. */
+/* contract: ilk_latch_try_wait, latch.A, latch.B */
 static void a_waiter_may_free_the_latch_at_once(void **state) {
     (void)state;
     free_each_when_open(20000, wait_or_time_out);
 }
 
 /* Guarantees A and B without a wait. */
+/* contract: ilk_latch_try_wait, latch.A, latch.B */
 static void a_thread_that_finds_the_latch_open_may_free_it(void **state) {
     (void)state;
     free_each_when_open(5000, try_or_yield);

@@ -2,6 +2,7 @@
  *
  * ilk_mutex with priority inheritance, beside mutex_test.c: where the kernel has a say.
  */
+/* contract: mutex.h */
 #include "support/fork.h"
 #include "support/sandbox.h"
 #include "sync/mutex_waiter.h"
@@ -20,6 +21,7 @@ static void need_inheritance(void) {
 }
 
 /* Before Linux 5.14 there was only the wall clock. */
+/* contract: ilk_mutex_lock_until */
 static void a_far_deadline_on_the_wall_clock_is_not_over_at_once(void **state) {
     (void)state;
     need_inheritance();

@@ -2,6 +2,7 @@
  *
  * ilk_mutex, with and without priority inheritance: one owner, limits, wake-ups, freeing by the last owner.
  */
+/* contract: mutex.h */
 #include "sync/mutex_waiter.h"
 #include <stdlib.h>
 
@@ -64,7 +65,7 @@ static void run_mutex(bool inherits, int threads) {
     check(ilk_mutex_try_lock(&mutex));
     ilk_mutex_unlock(&mutex);
 }
-
+/* contract: mutex.A */
 static void a_mutex_has_one_owner_at_a_time(void **state) {
     (void)state;
     run_mutex(false, 2);
@@ -72,12 +73,13 @@ static void a_mutex_has_one_owner_at_a_time(void **state) {
 }
 
 /* MX5 and MX6 tell ThreadSanitizer of the hand-over by the kernel. */
+/* contract: ilk_mutex_init, mutex.A */
 static void an_inheriting_mutex_has_one_owner_at_a_time(void **state) {
     (void)state;
     run_mutex(true, 2);
     run_mutex(true, 6);
 }
-
+/* contract: ilk_mutex_lock_until, ilk_mutex_try_lock, mutex.C */
 static void a_mutex_wait_times_out_not_early_and_leaves_nothing(void **state) {
     (void)state;
     thread_allow_interrupts();
@@ -102,7 +104,7 @@ static void a_mutex_wait_times_out_not_early_and_leaves_nothing(void **state) {
         ilk_mutex_unlock(&mutex);
     }
 }
-
+/* contract: mutex.B */
 static void an_unlock_wakes_every_sleeper_one_by_one(void **state) {
     (void)state;
     for (int inherits = 0; inherits < 2; inherits++) {
@@ -175,18 +177,19 @@ static void run_last_owners(bool inherits, int rounds) {
     pthread_barrier_destroy(&round_begins);
     free(mortals);
 }
-
+/* contract: mutex.D */
 static void the_last_owner_may_free_the_mutex_at_once(void **state) {
     (void)state;
     run_last_owners(false, stress_rounds(5000));
 }
-
+/* contract: mutex.D */
 static void the_last_owner_may_free_an_inheriting_mutex_at_once(void **state) {
     (void)state;
     run_last_owners(true, stress_rounds(2000));
 }
 
 /* A timed-out wait leaves no sleeper in the word once the mutex was used again. */
+/* contract: mutex.C */
 static void a_mutex_is_as_new_after_a_wait_that_timed_out(void **state) {
     (void)state;
     for (int inherits = 0; inherits < 2; inherits++) {
@@ -206,7 +209,7 @@ static void a_mutex_is_as_new_after_a_wait_that_timed_out(void **state) {
 }
 
 /* ---- Limits, and an owner that ends: see also mutex_inherit_test.c ---- */
-
+/* contract: ilk_mutex_lock_until */
 static void a_far_deadline_is_not_over_at_once(void **state) {
     (void)state;
     wait_by_far_deadlines(false);

@@ -31,13 +31,13 @@ static void start_sleepers(struct sleeper *sleepers, int count, ILK_ATOMIC(uint3
         thread_await_sleep(&sleepers[i].thread);
     }
 }
-
+/* contract: ilk_park_wait */
 static void wait_returns_at_once_when_the_word_differs(void **state) {
     (void)state;
     ILK_ATOMIC(uint32_t) word = 7;
     check_equal(ilk_park_wait(&word, 6, ILK_FOREVER), ILK_OK);
 }
-
+/* contract: ilk_park_wait */
 static void wait_with_a_passed_deadline_answers_timed_out(void **state) {
     (void)state;
     ILK_ATOMIC(uint32_t) word = 0;
@@ -46,7 +46,7 @@ static void wait_with_a_passed_deadline_answers_timed_out(void **state) {
         check_equal(ilk_park_wait(&word, 0, passed[i]), ILK_TIMEDOUT);
     }
 }
-
+/* contract: ilk_park_wait */
 static void a_word_that_differs_does_not_sleep_whatever_the_deadline(void **state) {
     (void)state;
     ILK_ATOMIC(uint32_t) word = 7;
@@ -56,7 +56,7 @@ static void a_word_that_differs_does_not_sleep_whatever_the_deadline(void **stat
         check(status == ILK_OK || (status == ILK_TIMEDOUT && ilk_now_ns() >= deadlines[i]));
     }
 }
-
+/* contract: ilk_park_wait */
 static void wait_never_times_out_early(void **state) {
     (void)state;
     ILK_ATOMIC(uint32_t) word = 0;
@@ -72,6 +72,7 @@ static void wait_never_times_out_early(void **state) {
 }
 
 /* Deadlines that no clock will reach are neither refused nor in the past. */
+/* contract: ilk_park_wait */
 static void far_deadlines_sleep(void **state) {
     (void)state;
     const uint64_t far[] = {ILK_FOREVER - 1, UINT64_C(1) << 63, ilk_deadline_in_ns(UINT64_MAX / 2),
@@ -102,7 +103,7 @@ static void check_woken(struct sleeper *sleepers, int count, int woken) {
     } while (done < woken);
     check_equal(done, woken);
 }
-
+/* contract: ilk_park_wake */
 static void wake_wakes_as_many_as_asked(void **state) {
     (void)state;
     ILK_ATOMIC(uint32_t) word = 0;
@@ -121,7 +122,7 @@ static void wake_wakes_as_many_as_asked(void **state) {
         check_equal(sleepers[i].status, ILK_OK);
     }
 }
-
+/* contract: ilk_park_wake */
 static void wake_all_wakes_everyone(void **state) {
     (void)state;
     ILK_ATOMIC(uint32_t) word = 0;
@@ -135,6 +136,7 @@ static void wake_all_wakes_everyone(void **state) {
 }
 
 /* The pthread backend's table puts some of the words into one bucket. */
+/* contract: ilk_park_wake */
 static void wake_wakes_sleepers_of_its_own_address_only(void **state) {
     (void)state;
     enum { COUNT = 200 };
@@ -151,6 +153,7 @@ static void wake_wakes_sleepers_of_its_own_address_only(void **state) {
 }
 
 /* Guarantee C. */
+/* contract: ilk_park_wake, park.B, park.C, park.D */
 static void wake_of_unmapped_memory_is_no_error(void **state) {
     (void)state;
     size_t size = (size_t)sysconf(_SC_PAGESIZE);
@@ -169,6 +172,7 @@ static void wait_until_timed_out(void *context) {
 }
 
 /* A wait that restarted its clock at each signal would not end: signals come until it has ended. */
+/* contract: park.B, park.C, park.D */
 static void signals_do_not_move_the_deadline(void **state) {
     (void)state;
     thread_allow_interrupts();
@@ -181,7 +185,8 @@ static void signals_do_not_move_the_deadline(void **state) {
     thread_join(&sleeper.thread);
     check_equal(sleeper.status, ILK_TIMEDOUT);
 }
-
+/* contract: ilk_barrier_wait, ilk_mutex_lock, ilk_park_wait, ilk_semaphore_wait */
+/* contract: ilk_semaphore_wait_until */
 static void wait_is_not_a_cancellation_point(void **state) {
     (void)state;
     ILK_ATOMIC(uint32_t) word = 0;
@@ -215,7 +220,7 @@ static void pass_the_token_on(void *context) {
         ilk_park_wake(&relay->words[relay->next], 1);
     }
 }
-
+/* contract: park.A */
 static void no_wake_up_is_lost(void **state) {
     (void)state;
     enum { COUNT = 3 };

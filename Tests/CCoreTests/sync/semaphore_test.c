@@ -50,7 +50,7 @@ static void user_queue(struct user *user, ilk_semaphore *semaphore, struct stage
     }
     thread_await_sleep(&user->thread);
 }
-
+/* contract: ilk_semaphore_init */
 static void all_initialisers_give_the_permits_asked_for(void **state) {
     (void)state;
     static ilk_semaphore zeroed;
@@ -71,6 +71,7 @@ static void all_initialisers_give_the_permits_asked_for(void **state) {
 }
 
 /* The textbooks' trace of the counter: 1 0 -1 -2 -1 0 1. */
+/* contract: ilk_semaphore_try_wait, ilk_semaphore_value */
 static void the_counter_of_three_users_of_one_permit(void **state) {
     (void)state;
     ilk_semaphore semaphore = ILK_SEMAPHORE_INIT(1);
@@ -92,7 +93,7 @@ static void the_counter_of_three_users_of_one_permit(void **state) {
     thread_join(&third.thread);
     ilk_semaphore_destroy(&semaphore);
 }
-
+/* contract: ilk_semaphore_signal, semaphore.A */
 static void permits_are_handed_over_in_order_of_arrival(void **state) {
     (void)state;
     enum { COUNT = 8 };
@@ -111,7 +112,7 @@ static void permits_are_handed_over_in_order_of_arrival(void **state) {
     check_equal(word_of(&semaphore), 0);
     ilk_semaphore_destroy(&semaphore);
 }
-
+/* contract: ilk_semaphore_signal, semaphore.A */
 static void a_signal_serves_exactly_as_many_as_it_has_permits(void **state) {
     (void)state;
     enum { COUNT = 5 };
@@ -134,6 +135,7 @@ static void a_signal_serves_exactly_as_many_as_it_has_permits(void **state) {
 }
 
 /* The permit belongs to the signalled sleeper, though it has not run yet. */
+/* contract: semaphore.A */
 static void a_permit_handed_over_cannot_be_stolen(void **state) {
     (void)state;
     for (int round = 0; round < stress_rounds(300); round++) {
@@ -147,7 +149,7 @@ static void a_permit_handed_over_cannot_be_stolen(void **state) {
         ilk_semaphore_destroy(&semaphore);
     }
 }
-
+/* contract: ilk_semaphore_signal */
 static void a_signal_of_none_does_nothing(void **state) {
     (void)state;
     ilk_semaphore semaphore = ILK_SEMAPHORE_INIT(0);
@@ -162,7 +164,7 @@ static void a_signal_of_none_does_nothing(void **state) {
     thread_join(&user.thread);
     ilk_semaphore_destroy(&semaphore);
 }
-
+/* contract: ilk_semaphore_init */
 static void it_holds_up_to_its_maximum(void **state) {
     (void)state;
     ilk_semaphore semaphore = ILK_SEMAPHORE_INIT(ILK_SEMAPHORE_MAX - 1);
@@ -174,7 +176,7 @@ static void it_holds_up_to_its_maximum(void **state) {
 }
 
 /* ---- Deadlines ---- */
-
+/* contract: ilk_semaphore_wait, ilk_semaphore_wait_until */
 static void a_passed_deadline_still_takes_a_permit_that_is_there(void **state) {
     (void)state;
     ilk_semaphore semaphore = ILK_SEMAPHORE_INIT(2);
@@ -184,7 +186,7 @@ static void a_passed_deadline_still_takes_a_permit_that_is_there(void **state) {
     check_equal(word_of(&semaphore), 0);
     ilk_semaphore_destroy(&semaphore);
 }
-
+/* contract: semaphore.C */
 static void a_timed_out_wait_was_not_early_and_leaves_the_line(void **state) {
     (void)state;
     ilk_semaphore semaphore = ILK_SEMAPHORE_INIT(0);
@@ -204,6 +206,7 @@ static void a_timed_out_wait_was_not_early_and_leaves_the_line(void **state) {
  *                second's time is up
  *    signal 1: first
  *                            signal 1: third, though it came behind the one that left     */
+/* contract: semaphore.C */
 static void one_that_times_out_leaves_the_others_in_order(void **state) {
     (void)state;
     bool forced = false;
@@ -237,7 +240,7 @@ static void wait_without_end(void *context) {
     struct user *user = context;
     user->status = ilk_semaphore_wait_until(user->semaphore, ILK_FOREVER);
 }
-
+/* contract: ilk_semaphore_wait, ilk_semaphore_wait_until */
 static void a_wait_until_forever_is_a_wait(void **state) {
     (void)state;
     ilk_semaphore semaphore = ILK_SEMAPHORE_INIT(0);
@@ -275,6 +278,7 @@ static int count_done(struct user *users, int count) {
 }
 
 /* Waiters time out at the front, in the middle and at the end of the queue. */
+/* contract: semaphore.C */
 static void many_that_time_out_leave_the_others_in_order(void **state) {
     (void)state;
     enum { STAY = 6, LEAVE = 7 };
@@ -312,7 +316,7 @@ static void many_that_time_out_leave_the_others_in_order(void **state) {
         ilk_semaphore_destroy(&semaphore);
     }
 }
-
+/* contract: ilk_semaphore_wait, semaphore.C */
 static void signals_do_not_move_the_deadline(void **state) {
     (void)state;
     thread_allow_interrupts();
@@ -398,14 +402,15 @@ static void run_room(int capacity, int threads, uint32_t watches) {
     }
     ilk_semaphore_destroy(&room.semaphore);
 }
-
+/* contract: semaphore.A */
 static void permits_are_never_lost_or_doubled(void **state) {
     (void)state;
     run_room(1, 2, 0);
     run_room(1, 6, 0);
     run_room(3, 8, 0);
 }
-
+/* contract: ilk_diagnose, ilk_diagnosed, ilk_mpmc_observe, ilk_mutex_observe, ilk_rwlock_observe */
+/* contract: ilk_semaphore_observe, ilk_spsc_observe */
 static void an_observed_semaphore_behaves_the_same(void **state) {
     (void)state;
     run_room(1, 4, ILK_DIAGNOSE_ALL);
@@ -434,7 +439,7 @@ static void wait_half(void *context) {
         ilk_semaphore_wait(&sums->semaphore);
     }
 }
-
+/* contract: semaphore.A */
 static void every_permit_signalled_is_taken_once(void **state) {
     (void)state;
     struct sums sums = {.semaphore = ILK_SEMAPHORE_INIT(0), .rounds = stress_rounds(40000)};
@@ -466,7 +471,7 @@ static void signal_requests(void *context) {
         ilk_semaphore_signal(request->semaphores[round % 64], 1);
     }
 }
-
+/* contract: semaphore.D */
 static void the_one_served_may_free_it_at_once(void **state) {
     (void)state;
     static struct request request;
@@ -490,7 +495,7 @@ static void the_one_served_may_free_it_at_once(void **state) {
     }
     thread_join(&signaller);
 }
-
+/* contract: ilk_semaphore_try_signal */
 static void a_try_to_signal_answers_where_there_is_no_room(void **state) {
     (void)state;
     ilk_semaphore semaphore = ILK_SEMAPHORE_INIT(ILK_SEMAPHORE_MAX - 2);

@@ -4,6 +4,7 @@
  * pending. The same calls run with membarrier(2), where it is refused from the start, in a process that enters a
  * sandbox late, where they sleep until stores can be seen, and with diagnosis, which asks the system for names of threads.
  */
+/* contract: status.h */
 #include "rwlock/slot_table.h"
 #include "support/fork.h"
 #include "support/rwlock_actor.h"
@@ -330,7 +331,7 @@ static void run_everywhere(bool with_cancellation) {
         expect_exit(child, 7);
     }
 }
-
+/* contract: ilk_mpmc_close, ilk_spsc_close */
 static void no_call_is_a_cancellation_point(void **state) {
     (void)state;
     run_everywhere(true);

@@ -157,7 +157,7 @@ static void wait_in_a_circle(void *context) {
     }
     ilk_mutex_lock(&second_of_circle);
 }
-
+/* contract: ilk_mutex_lock */
 static void owners_that_wait_for_each_other_are_reported_with_inheritance(void **state) {
     (void)state;
     ilk_mutex mutex;
@@ -170,7 +170,7 @@ static void owners_that_wait_for_each_other_are_reported_with_inheritance(void *
 }
 
 /* ---- What each must say ---- */
-
+/* contract: ilk_semaphore_destroy, ilk_semaphore_init, ilk_semaphore_signal */
 static void semaphore_misuse_is_reported(void **state) {
     (void)state;
     static const struct misuse table[] = {
@@ -183,7 +183,7 @@ static void semaphore_misuse_is_reported(void **state) {
     };
     EXPECT_ALL(table);
 }
-
+/* contract: ilk_latch_count_down, ilk_latch_init */
 static void latch_misuse_is_reported(void **state) {
     (void)state;
     static const struct misuse table[] = {
@@ -192,7 +192,7 @@ static void latch_misuse_is_reported(void **state) {
     };
     EXPECT_ALL(table);
 }
-
+/* contract: ilk_barrier_destroy, ilk_barrier_init */
 static void barrier_misuse_is_reported(void **state) {
     (void)state;
     static const struct misuse table[] = {
@@ -201,7 +201,7 @@ static void barrier_misuse_is_reported(void **state) {
     };
     EXPECT_ALL(table);
 }
-
+/* contract: ilk_mutex_lock, ilk_mutex_unlock */
 static void mutex_misuse_is_reported(void **state) {
     (void)state;
     static const struct misuse table[] = {

@@ -3,6 +3,7 @@
  * ilk_barrier. Results have no sequential model; that no party leaves a round early shows in the work that
  * each party sees afterwards.
  */
+/* contract: barrier.A, barrier.B, barrier.D, barrier.F */
 #include "work.h"
 #include <interlock/barrier.h>
 

@@ -3,6 +3,7 @@
  * fork beside threads in the middle of an operation on process-wide state: the park table, names, a mutex.
  * rwlock_slots.c has fork beside reader slots.
  */
+/* contract: park.E */
 #include "../explorer.h"
 #include <interlock/diagnostics.h>
 #include <interlock/mutex.h>

@@ -2,6 +2,7 @@
  *
  * ilk_latch: histories against a latch, the work that its waiters see, and freeing by a waiter.
  */
+/* contract: latch.A, latch.B, latch.C */
 #include "../history/models.h"
 #include "work.h"
 #include <interlock/latch.h>

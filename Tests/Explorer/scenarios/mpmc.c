@@ -3,6 +3,7 @@
  * ilk_mpmc: two and three threads, waiting, in batches, in place and beside a close. See also
  * ring_scenarios.h and mpmc_overwrite.c.
  */
+/* contract: mpmc.A, mpmc.B, mpmc.F */
 #include "mpmc_face.h"
 
 #include "ring_verbs.h"

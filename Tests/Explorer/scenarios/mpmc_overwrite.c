@@ -3,6 +3,7 @@
  * ilk_mpmc_push_overwriting beside every other verb: evicted and popped elements together are a bounded
  * queue's.
  */
+/* contract: mpmc.B, mpmc.E */
 #include "mpmc_face.h"
 
 #include "ring_verbs.h"

@@ -2,6 +2,7 @@
  *
  * ilk_mutex: histories against a semaphore of one permit, and freeing by the last owner.
  */
+/* contract: mutex.A, mutex.D */
 #include "../history/models.h"
 #include "work.h"
 #include <interlock/mutex.h>

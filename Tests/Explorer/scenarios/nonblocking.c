@@ -4,6 +4,7 @@
  * <interlock/rwlock.h>), and ilk_semaphore_signal, beside threads at any point of a call, the queue lock
  * included. A waiter left in the queue ends in deadlock.
  */
+/* contract: rwlock.C, rwlock.D, rwlock.F, semaphore.C, semaphore.E */
 #include "rwlock_data.h"
 #include <interlock/semaphore.h>
 

@@ -2,6 +2,7 @@
  *
  * The notify hook's scenarios for both rings, after a face and notify_clients.h.
  */
+/* contract: notify.D */
 #ifndef EXPLORER_SCENARIOS_NOTIFY_SCENARIOS_H
 #define EXPLORER_SCENARIOS_NOTIFY_SCENARIOS_H
 

@@ -2,6 +2,7 @@
  *
  * The park layer's guarantees A to D (<interlock/park.h>), over either backend: futex or table.
  */
+/* contract: park.A, park.B, park.C, park.D */
 #include "../explorer.h"
 #include <interlock/park.h>
 

@@ -2,6 +2,7 @@
  *
  * The worker pool: submission, sleeping, stealing, closing.
  */
+/* contract: pool.A, pool.B, pool.E, pool.G */
 #include "pool_work.h"
 
 /* ---- Submitting and sleeping ---- */

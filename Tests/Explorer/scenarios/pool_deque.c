@@ -3,6 +3,7 @@
  * The deque of a worker by itself: the owner pushes and takes beside one thief and two. Each job comes out once, whole,
  * and a job that is refused by a full deque is the owner's still. Its two places make every schedule wrap.
  */
+/* contract: pool.A */
 #include "../explorer.h"
 #define ILK__DEQUE_PLACES 2
 #include <pool/deque.h>

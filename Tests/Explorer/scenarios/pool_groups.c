@@ -2,6 +2,7 @@
  *
  * The worker pool: groups, followers, fork and join.
  */
+/* contract: pool.A, pool.B, pool.G, pool.H */
 #include "pool_work.h"
 
 /* ---- Groups and followers ---- */

@@ -2,6 +2,7 @@
  *
  * The worker pool: jobs that block, threads that end.
  */
+/* contract: pool.A, pool.B, pool.E */
 #include "pool_work.h"
 
 /* ---- Blocking ---- */

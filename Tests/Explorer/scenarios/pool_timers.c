@@ -2,6 +2,7 @@
  *
  * The worker pool: timers, and fork(2).
  */
+/* contract: pool.A, pool.B */
 #include "pool_work.h"
 
 /* ---- Timers ---- */

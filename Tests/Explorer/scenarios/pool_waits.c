@@ -2,6 +2,7 @@
  *
  * The worker pool: jobs that wait where there is no other thread, and waits until a pool is idle.
  */
+/* contract: pool.A, pool.B, pool.G */
 #include "pool_work.h"
 
 /* ---- A stuck pool ---- */

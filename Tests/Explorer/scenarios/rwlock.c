@@ -2,6 +2,7 @@
  *
  * ilk_rwlock: every pair of operations that can meet, in two and three threads, around guarded plain data.
  */
+/* contract: rwlock.C, rwlock.D */
 #include "rwlock_data.h"
 
 static void setup(void) {

@@ -4,6 +4,7 @@
  * no trace of a time-out (D), freeing by the last owner (E), and try calls on a free lock (G). The scenarios
  * read the lock's queue, whose waiters lie on their threads' stacks.
  */
+/* contract: rwlock.A, rwlock.B, rwlock.C, rwlock.E, rwlock.G */
 #include "../explorer.h"
 #include <interlock/rwlock.h>
 #include <rwlock/queue.h>

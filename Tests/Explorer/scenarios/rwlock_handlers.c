@@ -3,6 +3,7 @@
  * A signal handler that uses locks between any two steps of a call: it may read under another lock than the one it
  * has interrupted a call on, and try any. Only where the park layer is the futex: the other promises handlers nothing.
  */
+/* contract: rwlock.C */
 #include "rwlock_data.h"
 
 #if !defined(ILK_PARK_BACKEND_PTHREAD)

@@ -4,6 +4,7 @@
  * and without membarrier, and across every change of mode. The lock starts in the mode under test, and every
  * thread has its block of reader slots; read_first adds one.
  */
+/* contract: rwlock.C, rwlock.D */
 #include "rwlock_data.h"
 #include <interlock/inline/read_section.h>
 #include <platform/exit.h>

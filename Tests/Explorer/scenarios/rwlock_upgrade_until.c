@@ -3,6 +3,7 @@
  * ilk_rwlock_upgrade_until: a timed-out upgrade is still an upgradable reader, without a gap, and the waiters
  * that it held back go on; with counted readers and with slots.
  */
+/* contract: rwlock.C, rwlock.D */
 #include "rwlock_data.h"
 
 static void central(void) {

@@ -3,6 +3,7 @@
  * ilk_semaphore: histories against a counting semaphore, the order of service, and freeing by the last thread
  * served (guarantees A to D of <interlock/semaphore.h>).
  */
+/* contract: semaphore.A, semaphore.B, semaphore.C, semaphore.D */
 #include "../explorer.h"
 #include "../history/models.h"
 #include <interlock/semaphore.h>

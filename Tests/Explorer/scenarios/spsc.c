@@ -3,6 +3,7 @@
  * ilk_spsc: a producer beside a consumer, and a closer beside both; reservations given up or grown, batches
  * beside waits, and misuse of access in place. See also ring_scenarios.h.
  */
+/* contract: spsc.B, spsc.C */
 #include "spsc_face.h"
 
 #include "ring_verbs.h"

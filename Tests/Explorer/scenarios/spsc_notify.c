@@ -2,6 +2,7 @@
  *
  * The notify hook of ilk_spsc, beside notify_scenarios.h.
  */
+/* contract: spsc.B */
 #include "spsc_face.h"
 
 #include "notify_clients.h"

@@ -10,7 +10,7 @@ import Interlock
 @testable import InterlockOperations
 @testable import InterlockPool
 @testable import InterlockSync
-
+// contract: SingleFlightCache, WorkerPool
 @Suite(.timeLimit(.minutes(10))) struct SingleFlightCacheCallbackTests {
     private let queue = GCD.serialQueue(label: "delivery")
     private let key = DispatchSpecificKey<Bool>()

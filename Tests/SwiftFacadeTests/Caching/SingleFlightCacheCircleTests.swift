@@ -9,7 +9,7 @@ import Interlock
 @testable import InterlockOperations
 @testable import InterlockPool
 @testable import InterlockSync
-
+// contract: CircularComputation, GCD
 @Suite struct SingleFlightCacheCircleTests {
     @Test(.timeLimit(.minutes(10))) func aComputationThatAsksForItselfIsRefused() async throws {
         let cache = SingleFlightCache<Int, Int>()

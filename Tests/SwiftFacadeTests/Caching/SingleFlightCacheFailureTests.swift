@@ -9,7 +9,7 @@ import Interlock
 @testable import InterlockOperations
 @testable import InterlockPool
 @testable import InterlockSync
-
+// contract: SingleFlightCache
 @Suite(.timeLimit(.minutes(10))) struct SingleFlightCacheFailureTests {
     private static func ask(_ cache: SingleFlightCache<Int, Int>, _ compute: () throws -> Int) throws -> Int {
         try cache.value(forKey: 1, orCompute: compute)

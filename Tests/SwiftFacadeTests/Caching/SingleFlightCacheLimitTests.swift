@@ -28,7 +28,7 @@ final class TimerlessClock: Clock, Sendable {
         Issue.record("the cache has no timers")
     }
 }
-
+// contract: SingleFlightCache
 @Suite struct SingleFlightCacheLimitTests {
     @Test func aValueCountsForItsAgeFromTheEndOfItsComputation() async throws {
         let clock = TimerlessClock()

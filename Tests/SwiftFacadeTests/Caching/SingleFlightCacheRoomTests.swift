@@ -63,7 +63,7 @@ private struct SieveModel {
         hand = nil
     }
 }
-
+// contract: SingleFlightCache
 @Suite(.timeLimit(.minutes(10))) struct SingleFlightCacheRoomTests {
     @Test func aValueAskedForSinceTheHandPassedIsSpared() {
         let cache = SingleFlightCache<Int, Int>(capacity: 3)

@@ -15,7 +15,7 @@ import Interlock
 struct Refusal: Error, Equatable {
     let number: Int
 }
-
+// contract: SingleFlightCache
 @Suite struct SingleFlightCacheTests {
     //   first            nine tasks, four threads      computation
     //   asks             ask                           waits for the latch

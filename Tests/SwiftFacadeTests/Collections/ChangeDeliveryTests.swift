@@ -10,7 +10,7 @@ import Interlock
 @testable import InterlockOperations
 @testable import InterlockPool
 @testable import InterlockSync
-
+// contract: ChangeSubscription, ChangesSequence
 @Suite(.timeLimit(.minutes(10))) struct ChangeDeliveryTests {
     /// consumer    waits
     /// owner               releases the array: the last writer has gone, and only the end can wake

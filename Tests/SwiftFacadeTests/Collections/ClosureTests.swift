@@ -69,7 +69,7 @@ private struct ForeignRange: RangeExpression {
     }
     func contains(_ element: Int) -> Bool { false }
 }
-
+// contract: SafeDictionary
 @Suite struct ClosureTests {
     fileprivate struct Verb<Collection> {
         let name: String

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sentences of the collections' documentation that no other test holds (docs/contracts.md).
+// Sentences of the collections' documentation that no other test holds.
 
 import Foundation
 import Interlock
 import Synchronization
 import Testing
-
+// contract: ChangesSequence, SafeDictionary, SafeSet
 @Suite(.timeLimit(.minutes(10))) struct CollectionContractTests {
     /// A standard collection is one reference to its storage.
     private func storage<Contents>(_ contents: Contents) -> UInt {

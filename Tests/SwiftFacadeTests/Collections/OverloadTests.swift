@@ -6,7 +6,7 @@
 
 import Foundation
 import Testing
-
+// contract: SafeArray
 @Suite struct OverloadTests {
     /// Calls by the member, as the compiler's list of symbols names it. `x` is the collection.
     typealias Calls = [String: [String]]

@@ -53,7 +53,7 @@ private struct Tail: RangeExpression {
     }
     func contains(_ element: Int) -> Bool { false }
 }
-
+// contract: SafeArray, SafeDictionary, SafeSet
 @Suite struct ReleaseTests {
     /// The subscribers to the changes. The next write forgets a cancelled one.
     enum Audience: CaseIterable, Sendable {

@@ -28,7 +28,7 @@ private final class PhotoManager: Sendable {
         }
     }
 }
-
+// contract: ChangeSubscription, ChangesSequence, SafeArray
 @Suite struct SafeArrayChangesTests {
     @Test func aSharedManagerIsMadeOnceAndAnnouncesOnTheMainQueueInOrder() async {
         onThreads(4) { _ in _ = PhotoManager.shared.photos }

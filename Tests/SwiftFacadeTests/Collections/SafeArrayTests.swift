@@ -5,7 +5,7 @@
 import Interlock
 import Synchronization
 import Testing
-
+// contract: SafeArray
 @Suite struct SafeArrayTests {
     @Test func nothingIsLostAndNothingTornUnderManyThreads() {
         let array = SafeArray<String>()

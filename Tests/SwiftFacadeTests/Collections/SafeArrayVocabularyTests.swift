@@ -6,7 +6,7 @@
 import Foundation
 import Interlock
 import Testing
-
+// contract: SafeArray
 @Suite struct SafeArrayVocabularyTests {
     /// One random step on both.
     private func step(

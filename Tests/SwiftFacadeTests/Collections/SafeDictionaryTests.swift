@@ -7,7 +7,7 @@ import Foundation
 import Interlock
 import Synchronization
 import Testing
-
+// contract: SafeDictionary
 @Suite struct SafeDictionaryTests {
     private func step(
         _ dictionary: SafeDictionary<Int, Int>,
@@ -296,7 +296,7 @@ import Testing
 private func children(_ collection: Any) -> [String] {
     Mirror(reflecting: collection).children.map { "\($0.value)" }
 }
-
+// contract: SafeSet
 @Suite struct SafeSetTests {
     @Test func exactlyOneOfManyInsertsAMember() {
         let set = SafeSet<Int>()

@@ -6,7 +6,7 @@
 import Foundation
 import Synchronization
 import Testing
-
+// contract: ReadWriteLock
 @Suite("conformance: reader–writer locks", .serialized)
 struct LockConformance {
     @Test(arguments: Subjects.locks)

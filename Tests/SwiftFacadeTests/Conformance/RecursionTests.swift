@@ -5,7 +5,7 @@
 import Foundation
 import Interlock
 import Testing
-
+// contract: ReadWriteLock
 @Suite(.timeLimit(.minutes(10))) struct RecursionTests {
     // Each would wait for itself for ever.
     @Test func takingAgainWhatTheThreadHoldsForWritingIsReported() async {

@@ -6,7 +6,7 @@
 import Foundation
 import Synchronization
 import Testing
-
+// contract: FIFOSemaphore
 @Suite("conformance: semaphores", .serialized)
 struct SemaphoreConformance {
     @Test(arguments: Subjects.semaphores)

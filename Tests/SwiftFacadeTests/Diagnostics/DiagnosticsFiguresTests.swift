@@ -9,7 +9,7 @@ import Interlock
 @testable import InterlockOperations
 @testable import InterlockPool
 @testable import InterlockSync
-
+// contract: Diagnostics
 @Suite("Diagnostics, figures and hangs")
 struct DiagnosticsFiguresTests {
     @Test func figuresAreCounted() async {

@@ -33,6 +33,7 @@ private func runOperations(on queue: OperationQueue, reading array: SafeArray<In
 
 @Suite("Diagnostics, order")
 struct DiagnosticsOrderTests {
+    // contract: Diagnostics
     @Test func twoLocksTakenInOppositeOrderAreReportedAtTheSecond() async {
         await #expect(processExitsWith: .success) {
             try synchronously {
@@ -55,7 +56,7 @@ struct DiagnosticsOrderTests {
             }
         }
     }
-
+    // contract: Diagnostics
     @Test func aThreadAboutToWaitForItselfIsReportedAndEndsTheProcess() async {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
             synchronously {
@@ -73,7 +74,7 @@ struct DiagnosticsOrderTests {
         #expect(sentence(result).contains("of kind selfWait: "))
         #expect(sentence(result).contains("would wait for itself: it holds rwlock "))
     }
-
+    // contract: Diagnostics, FIFOSemaphore, PriorityInheritingMutex, ReadWriteLock
     @Test func mutexesSemaphoresAndCollectionsAreSeen() async {
         await #expect(processExitsWith: .success) {
             synchronously {
@@ -98,7 +99,7 @@ struct DiagnosticsOrderTests {
             }
         }
     }
-
+    // contract: Diagnostics, GCD
     @Test func queuesTakenInOppositeOrderAreReported() async {
         await #expect(processExitsWith: .success) {
             synchronously {
@@ -128,7 +129,7 @@ struct DiagnosticsOrderTests {
             }
         }
     }
-
+    // contract: Diagnostics, GCD
     /// Each helper's work takes a mutex of its own on the queue; then the queue is asked for inside that mutex.
     @Test func whatTheHelpersRunOnAQueueHoldsIt() async {
         await #expect(processExitsWith: .success) {
@@ -169,7 +170,7 @@ struct DiagnosticsOrderTests {
             }
         }
     }
-
+    // contract: Diagnostics, FIFOSemaphore, PriorityInheritingMutex, ReadWriteLock
     @Test(arguments: [false, true]) func aPermitThatWasHandedOverIsHeld(trying: Bool) async {
         await #expect(processExitsWith: .success) { [trying] in
             synchronously {
@@ -201,7 +202,7 @@ struct DiagnosticsOrderTests {
             }
         }
     }
-
+    // contract: Diagnostics
     @Test func aHandlerIsReleasedWithTheNextOneAndMayThenSetAnother() async {
         await #expect(processExitsWith: .success) {
             synchronously {
@@ -232,6 +233,7 @@ struct DiagnosticsOrderTests {
 
     // one thread:  no handler, handler, no handler, ...
     // the other:   report, report, ...          each goes to the handler, or is printed
+    // contract: Diagnostics
     @Test func noReportIsLostBesideAHandlerThatIsSetAndTakenAway() async throws {
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
             DiagnosticsOrderTests.reportBesideSettingHandlers(rounds: 100)
@@ -260,7 +262,7 @@ struct DiagnosticsOrderTests {
         setter.join()
         FileHandle.standardError.write(Data("\n\(rounds - seen.value) are left\n".utf8))
     }
-
+    // contract: Diagnostics, FIFOSemaphore, PriorityInheritingMutex, ReadWriteLock
     @Test func correctProgramsAreSilent() async {
         await #expect(processExitsWith: .success) {
             Diagnostics.enable(.order)
@@ -290,7 +292,7 @@ struct DiagnosticsOrderTests {
             #expect(reports.isEmpty, "\(reports.first?.text ?? "")")
         }
     }
-
+    // contract: Diagnostics
     @Test func theFirstReportEndsTheProcessWhereThatIsAskedFor() async throws {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             synchronously {

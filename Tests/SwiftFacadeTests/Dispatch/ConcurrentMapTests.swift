@@ -10,7 +10,7 @@ import Interlock
 @testable import InterlockOperations
 @testable import InterlockPool
 @testable import InterlockSync
-
+// contract: WorkerPool
 @Suite(.timeLimit(.minutes(10))) struct ConcurrentMapTests {
     @Test(arguments: [1, 2, 3, 8, 1000]) func theOrderIsKept(limit: Int) async throws {
         for count in [0, 1, 2, 7, 500] {

@@ -13,6 +13,7 @@ import Interlock
 @Suite(.timeLimit(.minutes(10))) struct DispatchContractTests {
     // queue:  [work begun.......................] value
     // task:              cancelled      waits     has the value
+    // contract: GCD
     @Test func workThatHasBegunIsWaitedForAlthoughItsTaskIsCancelled() async throws {
         let (begun, goOn) = (Handshake(), Handshake())
         let task = Task {
@@ -27,7 +28,7 @@ import Interlock
         goOn.give()
         #expect(try await task.value == 7)
     }
-
+    // contract: DelayedWork, GCD
     @Test func aDelayedTaskThatIsDroppedRunsAllTheSame() async {
         let ran = Handshake()
         let earliest = DispatchTime.now()
@@ -35,7 +36,7 @@ import Interlock
         GCD.after(.seconds(-1), on: .global()) { ran.give() }
         await ran.taken(2)
     }
-
+    // contract: GCD
     @Test func aTargetSuppliesTheThreadsOfSerialQueues() async {
         let key = DispatchSpecificKey<String>()
         let target = GCD.serialQueue(label: "target")
@@ -48,7 +49,7 @@ import Interlock
             #expect(seen == "target")
         }
     }
-
+    // contract: GCD
     @Test func enteringAConcurrentQueueAgainIsReported() async {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
             func twice(_ queue: DispatchQueue) { GCD.sync(on: queue) { GCD.sync(on: queue) {} } }
@@ -69,7 +70,7 @@ import Interlock
         }
         #expect(threads.events == [UInt(pthread_self())])
     }
-
+    // contract: Completion
     @Test func aJobOfAGroupHasNoCancellationAndItsCompletionKeepsTheGroup() {
         let kept = VisibleMutex<Completion<Int>?>(nil)
         weak var seen: DispatchGroup?
@@ -96,7 +97,7 @@ import Interlock
         #expect(try await group.collect(String.self).values() == [])
         #expect(try await group.collect(Int.self).values() == [1])
     }
-
+    // contract: CollectedResults, GroupTimedOut, JobAbandoned
     @Test func theFirstErrorInOrderComesBeforeATimeOut() async throws {
         let group = DispatchGroup()
         let kept = VisibleMutex<Completion<Int>?>(nil)

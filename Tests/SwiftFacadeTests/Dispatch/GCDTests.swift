@@ -10,7 +10,7 @@ import Interlock
 @testable import InterlockOperations
 @testable import InterlockPool
 @testable import InterlockSync
-
+// contract: DelayedWork, GCD
 @Suite(.timeLimit(.minutes(10))) struct GCDTests {
     private static func fibonacci(_ number: Int) -> Int {
         number < 2 ? number : fibonacci(number - 1) + fibonacci(number - 2)

@@ -10,7 +10,7 @@ import Interlock
 @testable import InterlockOperations
 @testable import InterlockPool
 @testable import InterlockSync
-
+// contract: Completion, GroupWaitReport, LeaveToken, RunningJob
 @Suite(.timeLimit(.minutes(10))) struct GroupTests {
     // MARK: Tokens
 

@@ -11,7 +11,7 @@ import Interlock
 @testable import InterlockOperations
 @testable import InterlockPool
 @testable import InterlockSync
-
+// contract: DelayedWork, GCD
 @Suite(.timeLimit(.minutes(10))) struct LimitTests {
     private let past = ContinuousClock.now - .seconds(1)
     private let far = ContinuousClock.now + .seconds(600)

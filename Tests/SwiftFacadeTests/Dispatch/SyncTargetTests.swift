@@ -11,7 +11,7 @@ import Interlock
 @testable import InterlockOperations
 @testable import InterlockPool
 @testable import InterlockSync
-
+// contract: GCD
 @Suite(.timeLimit(.minutes(10))) struct SyncTargetTests {
     // MARK: Serial targets
 

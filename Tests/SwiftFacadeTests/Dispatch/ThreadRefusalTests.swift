@@ -10,7 +10,7 @@ import Interlock
 @testable import InterlockOperations
 @testable import InterlockPool
 @testable import InterlockSync
-
+// contract: ConcurrentBlockOperation, PriorityInheritingMutex, ThreadUnavailable
 @Suite(.timeLimit(.minutes(10))) struct ThreadRefusalTests {
     @Test(arguments: [0, 1]) func concurrentMapGoesOnWithTheThreadsThereAre(spare: Int) async {
         await #expect(processExitsWith: .success) { [spare] in

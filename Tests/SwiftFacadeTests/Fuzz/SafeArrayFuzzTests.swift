@@ -10,7 +10,7 @@
 import Dispatch
 import Interlock
 import Testing
-
+// contract: SafeArray
 @Suite struct SafeArrayFuzzTests {
     enum Verb: String, CaseIterable, Sendable {
         case append, appendContents, appendUnless, appendIfAbsent, insert, insertContents, assign, modify,

@@ -9,7 +9,7 @@
 import Dispatch
 import Interlock
 import Testing
-
+// contract: SafeDictionary
 @Suite struct SafeDictionaryFuzzTests {
     enum Verb: String, CaseIterable, Sendable {
         case assign, assignNil, assignDefault, modify, modifyDefault, updateValue, removeValue, popFirst,

@@ -8,7 +8,7 @@
 import Dispatch
 import Interlock
 import Testing
-
+// contract: SafeSet
 @Suite struct SafeSetFuzzTests {
     enum Verb: String, CaseIterable, Sendable {
         case insert, update, remove, popFirst, removeFirst, formUnion, subtract, formIntersection

@@ -11,7 +11,7 @@ import Interlock
 @testable import InterlockOperations
 @testable import InterlockPool
 @testable import InterlockSync
-
+// contract: InterlockQueue, Job
 @Suite(.timeLimit(.minutes(10))) struct JobRaceTests {
     /// Rounds in which the threads meet at each.
     static let rounds = repetitions(10_000, underThreadSanitizer: 1_000)

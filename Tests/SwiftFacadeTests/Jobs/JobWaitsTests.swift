@@ -9,7 +9,7 @@ import Interlock
 @testable import InterlockOperations
 @testable import InterlockPool
 @testable import InterlockSync
-
+// contract: InterlockQueue, Job, WaitReason
 @Suite(.timeLimit(.minutes(10))) struct JobWaitsTests {
     let queue = InterlockQueue(name: "told")
 

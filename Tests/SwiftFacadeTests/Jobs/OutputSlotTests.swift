@@ -18,7 +18,7 @@ private struct Wide: Equatable, Sendable {
 }
 
 private struct Nothing: Equatable, Sendable {}
-
+// contract: Job
 @Suite(.timeLimit(.minutes(10))) struct OutputSlotTests {
     let queue = InterlockQueue(name: "outputs")
 

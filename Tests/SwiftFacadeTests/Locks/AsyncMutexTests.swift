@@ -11,7 +11,7 @@ import Interlock
 @testable import InterlockOperations
 @testable import InterlockPool
 @testable import InterlockSync
-
+// contract: AsyncMutex
 @Suite(.timeLimit(.minutes(10))) struct AsyncMutexTests {
     /// A task that holds a mutex, suspended, until it is let go.
     private struct Holder {

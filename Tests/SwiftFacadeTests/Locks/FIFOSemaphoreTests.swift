@@ -5,7 +5,7 @@
 import Interlock
 import Synchronization
 import Testing
-
+// contract: FIFOSemaphore
 @Suite(.timeLimit(.minutes(10))) struct FIFOSemaphoreTests {
     /// Each arrival and each signal is one step; the counter after each:
     ///     start 1 · A takes 0 · B queues -1 · C queues -2 · A signals -1 · B signals 0 · C signals 1

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sentences of the documentation of semaphore, latch, barrier and mutex that no other test holds (docs/contracts.md).
+// Sentences of the documentation of semaphore, latch, barrier and mutex that no other test holds.
 
 import Interlock
 import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct LockContractTests {
+    // contract: ThreadBarrier
     /// Only the barrier guards the cells: each party writes its own, and reads all after the meeting. The second wait
     /// keeps the next round's writes away from this round's reads.
     @Test func whatAPartyDidIsVisibleAfterTheMeeting() {
@@ -26,7 +27,7 @@ import Testing
             }
         }
     }
-
+    // contract: FIFOSemaphore
     @Test func whatWasDoneBeforeASignalIsVisibleWithThePermit() async throws {
         let semaphore = FIFOSemaphore(permits: 0)
         nonisolated(unsafe) var written = 0
@@ -48,7 +49,7 @@ import Testing
         await task.value
         waiter.join()
     }
-
+    // contract: FIFOSemaphore, Latch
     @Test func aCancelledTaskTakesWhatNeedsNoWaiting() async throws {
         let task = Task {
             await untilCancelled()
@@ -62,7 +63,7 @@ import Testing
         task.cancel()
         #expect(try await task.value)
     }
-
+    // contract: FIFOSemaphore, PriorityInheritingMutex, SharedReadWriteLock
     @Test func aPassedDeadlineTakesWhatIsThere() async throws {
         let past = ContinuousClock.now.advanced(by: .seconds(-1))
         onThreads(1) { _ in
@@ -96,7 +97,7 @@ import Testing
             }
         }
     }
-
+    // contract: FIFOSemaphore
     /// Once at once, and once after waiting.
     @Test func aBodyWithAPermitRunsInTheIsolationOfItsCaller() async throws {
         let semaphore = FIFOSemaphore(permits: 1)
@@ -109,7 +110,7 @@ import Testing
         try await task.value
         #expect(await account.count == 2)
     }
-
+    // contract: PriorityInheritingMutex
     @Test func aMutexIsGivenUpAndKeepsItsValueWhenTheClosureThrows() throws {
         struct Refused: Error {}
         let mutex = PriorityInheritingMutex(1)
@@ -124,7 +125,7 @@ import Testing
         }
         #expect(mutex.withLockIfAvailable { $0 } == 2)
     }
-
+    // contract: ThreadBarrier
     @Test func aBarrierForTooManyIsReported() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             _ = ThreadBarrier(parties: 4_294_967_296)

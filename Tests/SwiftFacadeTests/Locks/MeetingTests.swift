@@ -8,7 +8,7 @@ import Interlock
 @testable import InterlockSync
 import Synchronization
 import Testing
-
+// contract: Latch
 @Suite(.timeLimit(.minutes(10))) struct LatchTests {
     @Test func itOpensAtZeroForThreadsAndTasksAndStaysOpen() async throws {
         let latch = Latch(count: 3)
@@ -83,7 +83,7 @@ import Testing
         #expect(tooMany?.report.contains("interlock: Latch.init(): a count of 2147483648") == true)
     }
 }
-
+// contract: ThreadBarrier
 @Suite struct ThreadBarrierTests {
     /// Each party adds to a round's sum before it meets.
     @Test func nobodyPassesBeforeAllHaveComeAndOneIsLast() {

@@ -9,7 +9,7 @@ import Interlock
 @testable import InterlockOperations
 @testable import InterlockPool
 @testable import InterlockSync
-
+// contract: ReadWriteLock
 @Suite struct NameTests {
     @Test func objectsAnswerWithTheNameThatTheyWereMadeWith() {
         #expect(ReadWriteLock(1, name: "rates").name == "rates")

@@ -11,7 +11,7 @@ import Interlock
 @testable import InterlockOperations
 @testable import InterlockPool
 @testable import InterlockSync
-
+// contract: PriorityInheritingMutex, TaskLockError
 @Suite(.serialized, .timeLimit(.minutes(10))) struct PriorityInheritingMutexSuspendingTests {
     /// A thread that holds a mutex until it is let go.
     private final class Holder<Value: ~Copyable>: Sendable {

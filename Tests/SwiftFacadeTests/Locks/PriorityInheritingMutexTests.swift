@@ -8,7 +8,7 @@ import Foundation
 import Interlock
 import Synchronization
 import Testing
-
+// contract: PriorityInheritingMutex
 @Suite struct PriorityInheritingMutexTests {
     @Test func closuresNeverOverlap() {
         let mutex = PriorityInheritingMutex(0)

@@ -7,7 +7,7 @@ import Foundation
 import Interlock
 import Synchronization
 import Testing
-
+// contract: ReadWriteLock
 @Suite struct ReadWriteLockTests {
     /// reader 1: [ in ───── meets ───── out ]
     /// reader 2:     [ in ─ meets ── out ]        each waits inside for the other

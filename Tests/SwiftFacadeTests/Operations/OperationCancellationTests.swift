@@ -32,7 +32,7 @@ import Interlock
         await done.taken()
         #expect(ran.value == 0 && completions.value == 1)
     }
-
+    // contract: OperationAbandoned, OperationCancelled, OperationDeadlocked, OperationInputMissing
     @Test func anOperationWithoutANameIsNamedByTypeAndAddress() {
         let operation = AsyncOperation<Int> { 1 }
         let address = String(UInt(bitPattern: Unmanaged.passUnretained(operation).toOpaque()), radix: 16)
@@ -80,7 +80,7 @@ import Interlock
         kept.withLock { $0 }?.succeed(1)
         #expect(try await above.value == 1)
     }
-
+    // contract: Completion
     @Test func cancelledWhileItRunsItFinishesAtOnceAndRefusesTheLateCallback() async throws {
         let kept = VisibleMutex<Completion<Int>?>(nil)
         let begun = Handshake()
@@ -105,6 +105,7 @@ import Interlock
     enum EarlyEnd: CaseIterable { case cancelled, timedOut, failed, succeeded, succeededAfterItsCancellation }
 
     // What the work has begun meanwhile is stopped, or else nobody would.
+    // contract: Completion
     @Test(arguments: EarlyEnd.allCases) func aHandlerThatComesAfterTheCancellationRuns(end: EarlyEnd)
         async throws
     {

@@ -87,7 +87,7 @@ import Interlock
         await #expect(throws: JobFailure(why: "one")) { try await both.value }
         await #expect(throws: JobFailure(why: "two")) { try await half.value }
     }
-
+    // contract: Completion
     @Test func aCompletionKeepsItsOperationUntilItIsDropped() async throws {
         let kept = VisibleMutex<Completion<Void>?>(nil)
         let box: WeakBox
@@ -113,7 +113,7 @@ import Interlock
         try await queue.allFinished()
         #expect(trace.events == [0, 1, 2, 3])
     }
-
+    // contract: OperationAbandoned, OperationCancelled, OperationDeadlocked, OperationInputMissing
     @Test func errorsNameTheirOperations() {
         #expect("\(OperationCancelled(operation: "a"))" == "operation a was cancelled")
         #expect("\(OperationAbandoned(operation: "a"))".contains("operation a can never finish"))
@@ -125,7 +125,7 @@ import Interlock
     }
 
     // MARK: Several closures
-
+    // contract: ConcurrentBlockOperation
     @Test func noMoreClosuresThanTheLimitRunAtOnce() async throws {
         let crowd = Crowd()
         let blocks: [@Sendable () throws -> Void] = (0..<40).map { _ in
@@ -139,7 +139,7 @@ import Interlock
         _ = try await operation.value
         #expect(crowd.total == 40 && crowd.most <= 3)
     }
-
+    // contract: ConcurrentBlockOperation
     @Test func aLimitBelowOneIsReported() async {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
             _ = ConcurrentBlockOperation<Void>(maxConcurrency: 0)
@@ -150,6 +150,7 @@ import Interlock
     }
 
     #if os(Linux)
+    // contract: ConcurrentBlockOperation
     @Test func threadsOfSeveralClosuresHaveTheOperationsName() async throws {
         let operation = ConcurrentBlockOperation<String>(
             name: "resize",

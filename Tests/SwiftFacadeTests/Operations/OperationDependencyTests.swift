@@ -30,7 +30,7 @@ import Interlock
         let completion: VisibleMutex<Completion<Int>?>
         init(_ completion: consuming VisibleMutex<Completion<Int>?>) { self.completion = completion }
     }
-
+    // contract: OperationState
     @Test func anOperationWaitsForAllOfItsDependencies() async throws {
         let (one, oneBegun) = held("one")
         let (two, twoBegun) = held("two")
@@ -102,7 +102,7 @@ import Interlock
         two.finish(.success(2))
         #expect(try await below.value == 3)
     }
-
+    // contract: OperationAbandoned, OperationCancelled, OperationDeadlocked, OperationInputMissing
     @Test func aStepWithoutItsInputSaysSo() async throws {
         let (above, begun) = held("above")
         let below = above.then(name: "below") { $0 }

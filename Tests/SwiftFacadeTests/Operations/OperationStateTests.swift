@@ -36,7 +36,7 @@ import Interlock
         #expect(operation.state == .finished)
         #expect(try await operation.value == 7)
     }
-
+    // contract: OperationEvent
     @Test func eachChangeIsAnnouncedOnceAndInOrder() async throws {
         let above = AsyncOperation<Int> { 1 }
         let operation = AsyncOperation<Int> { 2 }
@@ -52,6 +52,7 @@ import Interlock
     }
 
     // The handler of `.ready` holds up the thread that makes the operation ready.
+    // contract: OperationEvent
     @Test func readinessIsToldBeforeTheBeginning() async throws {
         let (begun, told) = (Handshake(), Handshake())
         let early = Counter()
@@ -73,7 +74,7 @@ import Interlock
         await told.taken()
         #expect(early.value == 0)
     }
-
+    // contract: OperationEvent
     @Test func readinessIsToldOnceHoweverManyDependenciesEndAtOnce() async throws {
         for _ in 0..<500 {
             let above = (0..<3).map { number in AsyncOperation<Int> { number } }
@@ -105,7 +106,7 @@ import Interlock
         await eventually("the end is told") { trace.events.last == .finished }
         #expect(trace.events == [.executing, .finished])
     }
-
+    // contract: OperationEvent
     @Test func aCancellationOnTheWayIsAnnouncedOnce() async throws {
         let begun = Handshake()
         let kept = VisibleMutex<Completion<Int>?>(nil)
@@ -122,7 +123,7 @@ import Interlock
         operation.cancel()
         #expect(trace.events == [.executing, .cancelled, .finished])
     }
-
+    // contract: Completion
     @Test func theFirstOfManyCallbacksWins() async throws {
         for _ in 0..<200 {
             let wins = Counter()
@@ -174,7 +175,8 @@ import Interlock
         #expect(try await operation.value == 42)
         #expect(operation.isFinished && ran.value == 0)
     }
-
+    // contract: Completion, OperationAbandoned, OperationCancelled, OperationDeadlocked
+    // contract: OperationInputMissing
     @Test func aDroppedCompletionFailsTheOperation() async throws {
         let operation = AsyncOperation<Int>(name: "forgetful") { (_: Completion<Int>) in }
         queue.addOperation(operation)

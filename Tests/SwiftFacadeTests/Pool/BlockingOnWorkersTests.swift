@@ -11,7 +11,7 @@ import Interlock
 @testable import InterlockOperations
 @testable import InterlockPool
 @testable import InterlockSync
-
+// contract: WorkerPool
 @Suite(.timeLimit(.minutes(10))) struct BlockingOnWorkersTests {
     /// A call that blocks, and what ends it.
     struct Wait: Sendable, CustomTestStringConvertible {

@@ -9,7 +9,7 @@ import Interlock
 @testable import InterlockOperations
 @testable import InterlockPool
 @testable import InterlockSync
-
+// contract: WorkerPool
 @Suite(.timeLimit(.minutes(10))) struct PoolDelayedTests {
     @Test func delayedWorkIsNeverEarlyAndGivesItsValue() async throws {
         let pool = try WorkerPool(threads: 1)

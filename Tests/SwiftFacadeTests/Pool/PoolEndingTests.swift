@@ -9,7 +9,7 @@ import Interlock
 @testable import InterlockOperations
 @testable import InterlockPool
 @testable import InterlockSync
-
+// contract: WorkerPool
 @Suite(.timeLimit(.minutes(10))) struct PoolEndingTests {
     @Test func whatWasAcceptedRunsAfterTheClose() async throws {
         let held = try HeldPool()

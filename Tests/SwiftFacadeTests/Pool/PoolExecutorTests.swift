@@ -44,7 +44,7 @@ private actor Record {
         add(number)
     }
 }
-
+// contract: SerialPoolExecutor, ThreadExecutor, WorkerPool
 @Suite(.timeLimit(.minutes(10))) struct PoolExecutorTests {
     // MARK: Tasks
 

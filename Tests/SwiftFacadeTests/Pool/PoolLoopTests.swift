@@ -10,7 +10,7 @@ import Interlock
 @testable import InterlockOperations
 @testable import InterlockPool
 @testable import InterlockSync
-
+// contract: WorkerPool
 @Suite(.timeLimit(.minutes(10))) struct PoolLoopTests {
     let pool: WorkerPool
     init() throws { pool = try WorkerPool(name: "loops", threads: 2) }

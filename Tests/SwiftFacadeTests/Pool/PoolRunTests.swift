@@ -11,7 +11,7 @@ import Interlock
 @testable import InterlockOperations
 @testable import InterlockPool
 @testable import InterlockSync
-
+// contract: WorkerPool, WorkerPoolError, WorkerPoolRunError
 @Suite(.timeLimit(.minutes(10))) struct PoolRunTests {
     /// The blocking form, out of reach of the suspending one.
     static func block<Value: Sendable, Failure: Error>(

@@ -9,7 +9,7 @@ import Interlock
 @testable import InterlockOperations
 @testable import InterlockPool
 @testable import InterlockSync
-
+// contract: WorkerGroup
 @Suite(.timeLimit(.minutes(10))) struct WorkerGroupTests {
     @Test func aWaitEndsAfterAllJobsAndSeesTheirWork() async throws {
         let pool = try WorkerPool(threads: 2)

@@ -9,7 +9,7 @@ import Interlock
 @testable import InterlockOperations
 @testable import InterlockPool
 @testable import InterlockSync
-
+// contract: WorkerPool
 @Suite(.timeLimit(.minutes(10))) struct WorkerPoolTests {
     @Test func anOptionThatNoPoolCanHaveIsNamed() {
         func name(_ make: () throws(WorkerPoolError) -> WorkerPool) -> String? {

@@ -7,6 +7,7 @@ import Synchronization
 import Testing
 
 @Suite struct MPMCRingTests {
+    // contract: MPMCRing, SPSCRing
     @Test(arguments: [1, 3, 16, 1_024])
     func everyElementArrivesOnceAndEachProducersInOrder(capacity: Int) throws {
         let ring = try MPMCRing<Int>(capacity: capacity)
@@ -58,7 +59,7 @@ import Testing
         }
         #expect(counter.living == 0)
     }
-
+    // contract: MPMCRing, RingError, SPSCRing
     @Test func capacitiesAreHonouredExactly() throws {
         for capacity in [1, 2, 3, 5, 8, 100] {
             let ring = try MPMCRing<UInt8>(capacity: capacity)
@@ -73,7 +74,8 @@ import Testing
         #expect(throws: RingError.invalidCapacity(-1)) { try MPMCRing<Int>(capacity: -1) }
         #expect(throws: RingError.invalidCapacity(.max)) { try MPMCRing<Int>(capacity: .max) }
     }
-
+    // contract: MPMCRing, OfferResult, PushResult, SPSCRing, TaskPushResult, TimedPushResult
+    // contract: TimedTaskPushResult
     @Test func everyLifetimeIsBalanced() throws {
         let counter = LifetimeCounter()
         do {
@@ -143,7 +145,7 @@ import Testing
         span.removeAll()
         #expect(counter.living == 0 && ring.tryPop(into: &span) == 0)
     }
-
+    // contract: OfferResult, PopResult, PushResult, TaskPushResult, TimedPushResult, TimedTaskPushResult
     @Test func waitsEndInTime() throws {
         let ring = try MPMCRing<Int>(capacity: 1)
         let limit = Duration.milliseconds(10)

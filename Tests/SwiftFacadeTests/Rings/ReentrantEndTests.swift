@@ -7,7 +7,7 @@
 import Foundation
 import Interlock
 import Testing
-
+// contract: SPSCRing
 @Suite(.timeLimit(.minutes(10))) struct ReentrantEndTests {
     static let each = 4_000
     static let tasks = 4

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sentences of the rings' documentation that no other test holds (docs/contracts.md).
+// Sentences of the rings' documentation that no other test holds.
 
 import CInterlock
 import Synchronization
@@ -10,7 +10,7 @@ import Interlock
 @testable import InterlockOperations
 @testable import InterlockPool
 @testable import InterlockSync
-
+// contract: Handoff, MPMCRing, SPSCRing
 @Suite(.timeLimit(.minutes(10))) struct RingContractTests {
     /// tasks:    0 joins   1 joins   2 joins   …
     /// pushes:                                   0, 1, 2, …: each goes to the first in the queue

@@ -18,7 +18,7 @@ import Interlock
 @testable import InterlockOperations
 @testable import InterlockPool
 @testable import InterlockSync
-
+// contract: MPMCRing
 @Suite(.timeLimit(.minutes(10))) struct RingOrderTests {
     private static let passes = 1_024
 

@@ -8,6 +8,7 @@ import Synchronization
 import Testing
 
 @Suite struct SPSCRingTests {
+    // contract: MPMCRing, SPSCRing
     /// Each capacity meets the end of the ring elsewhere.
     @Test(arguments: [1, 2, 3, 7, 64, 1_000])
     func everyElementArrivesOnceAndInOrder(capacity: Int) throws {
@@ -33,7 +34,7 @@ import Testing
             #expect(try consumer.pop() == nil, "a producer that is gone has closed the ring")
         }
     }
-
+    // contract: MPMCRing, RingError, SPSCRing
     @Test func capacitiesAreHonouredExactly() throws {
         for capacity in [1, 2, 3, 5, 8, 100] {
             try SPSCRing<UInt8>(capacity: capacity).split { producer, consumer in
@@ -48,13 +49,13 @@ import Testing
             }
         }
     }
-
+    // contract: MPMCRing, RingError, SPSCRing
     @Test func sizesThatCannotBeAreErrors() {
         #expect(throws: RingError.invalidCapacity(0)) { _ = try SPSCRing<Int>(capacity: 0) }
         #expect(throws: RingError.invalidCapacity(-3)) { _ = try SPSCRing<Int>(capacity: -3) }
         #expect(throws: RingError.invalidCapacity(.max)) { _ = try SPSCRing<Int>(capacity: .max) }
     }
-
+    // contract: MPMCRing, SPSCRing
     /// Of no size, with padding at the end, of several words, and references.
     @Test func elementsOfAnyLayoutArriveWhole() throws {
         struct Padded: Equatable { var number: Int; var flag: Bool }
@@ -81,7 +82,7 @@ import Testing
     }
 
     // MARK: Lifetimes
-
+    // contract: MPMCRing, SPSCRing
     @Test func everyLifetimeIsBalanced() throws {
         let counter = LifetimeCounter()
         try SPSCRing<CountedUnique>(capacity: 3).split { producer, consumer in
@@ -97,7 +98,7 @@ import Testing
         }
         #expect(counter.living == 0 && counter.total == 5, "what was left in the ring has been released")
     }
-
+    // contract: MPMCRing, SPSCRing
     @Test func referencesAreReleasedOnce() throws {
         let counter = LifetimeCounter()
         try SPSCRing<Counted>(capacity: 4).split { producer, consumer in
@@ -108,11 +109,11 @@ import Testing
         }
         #expect(counter.living == 0)
     }
-
+    // contract: MPMCRing, SPSCRing
     @Test func aRingThatIsNeverSplitReleasesItsMemory() throws {
         _ = try SPSCRing<Counted>(capacity: 4)
     }
-
+    // contract: OfferResult, PushResult, TaskPushResult, TimedPushResult, TimedTaskPushResult
     @Test func refusedElementsComeBack() throws {
         let counter = LifetimeCounter()
         try SPSCRing<CountedUnique>(capacity: 1).split { producer, consumer in
@@ -219,7 +220,7 @@ import Testing
     }
 
     // MARK: Waiting
-
+    // contract: PopResult
     @Test func waitsEndInTime() throws {
         try SPSCRing<Int>(capacity: 1).split { (producer, consumer) throws(any Error) -> Void in
             let limit = Duration.milliseconds(10)
@@ -240,7 +241,7 @@ import Testing
             #expect(try consumer.pop(timeout: limit) == .closed && consumer.isClosed)
         }
     }
-
+    // contract: SPSCRing
     /// consumer: pop ··········· woken, nil
     /// producer:        goes out of existence
     @Test func anEndThatGoesWakesTheOther() throws {
@@ -258,7 +259,7 @@ import Testing
             waiting.join()
         }
     }
-
+    // contract: SPSCRing
     @Test func anEndMayMoveIntoATask() async throws {
         let ring = try SPSCRing<Int>(capacity: 16)
         let sum = await ring.split { producer, consumer in
@@ -278,7 +279,7 @@ import Testing
         }
         #expect(sum == 5_050)
     }
-
+    // contract: Handoff
     @Test func aHandoffIsTakenOnce() async {
         let handoff = Handoff(7)
         #expect(handoff.take() == 7 && handoff.takeIfPresent() == nil)

@@ -14,6 +14,7 @@ import Interlock
 @testable import InterlockSync
 
 @Suite(.timeLimit(.minutes(10))) struct SuspendingRingTests {
+    // contract: MPMCRing, SPSCRing
     @Test(arguments: [1, 3, 64], [false, true])
     func everyElementArrivesOnceAmongTasks(capacity: Int, onOwnThread: Bool) async throws {
         let ring = try MPMCRing<Int>(capacity: capacity, resumingOnOwnThread: onOwnThread)
@@ -61,7 +62,7 @@ import Interlock
         }
         #expect(sum == 500_500)
     }
-
+    // contract: MPMCRing
     @Test func everyWaitingTaskIsServedOnce() async throws {
         let ring = try MPMCRing<Int>(capacity: 8)
         let order = SafeArray<[Int]>()
@@ -83,7 +84,7 @@ import Interlock
         #expect(order.count == 5 && ring.count == 0)
         #expect(Set(order.map { $0[0] }) == Set(0..<5) && Set(order.map { $0[1] }) == Set(0..<5))
     }
-
+    // contract: OfferResult, PushResult, TaskPushResult, TimedPushResult, TimedTaskPushResult
     @Test func limitsAreKept() async throws {
         let ring = try MPMCRing<Int>(capacity: 1)
         let limit = Duration.milliseconds(10)
@@ -188,7 +189,7 @@ import Interlock
         }
         #expect(counter.living == 0)
     }
-
+    // contract: OfferResult, PushResult, TaskPushResult, TimedPushResult, TimedTaskPushResult
     @Test func aCancelledPushGivesTheElementBack() async throws {
         let counter = LifetimeCounter()
         let ring = try MPMCRing<CountedUnique>(capacity: 1)
@@ -240,7 +241,7 @@ import Interlock
         }
         #expect(counter.living == 0)
     }
-
+    // contract: MPMCRing
     @Test func anIterationEndsWithItsTask() async throws {
         let ring = try MPMCRing<Int>(capacity: 1)
         let task = Task { for try await _ in ring {} }
@@ -248,7 +249,7 @@ import Interlock
         try await task.value
         #expect(ring.tryPush(1) && ring.tryPop() == 1)
     }
-
+    // contract: MPMCRing, SPSCRing
     @Test(arguments: [1, 8], [false, true])
     func bothEndsOfAnSPSCRingMaySuspend(capacity: Int, onOwnThread: Bool) async throws {
         let counter = LifetimeCounter()
@@ -275,7 +276,7 @@ import Interlock
         }
         #expect(received == 2_000 && counter.living == 0)
     }
-
+    // contract: SPSCRing
     @Test func aLoopTakesTheElementsOfASplitRingInOrderAndClosesIt() async throws {
         let (received, isRefused) = try await SPSCRing<Int>(capacity: 4).split {
             (producer, consumer) async throws(any Error) -> ([Int], Bool) in
@@ -294,7 +295,7 @@ import Interlock
         }
         #expect(received == Array(0...1_000) && isRefused)
     }
-
+    // contract: SPSCRing
     @Test func aLoopOverASplitRingEndsWithTheRingAndWithItsTask() async throws {
         let sum = try await SPSCRing<Int>(capacity: 4).split { producer, consumer in
             #expect(producer.tryPush(contentsOf: [1, 2, 3]) == 3)
@@ -311,7 +312,7 @@ import Interlock
         }
         #expect(isClosed)
     }
-
+    // contract: SPSCRing
     @Test func aSecondLoopOverASplitRingIsReported() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             try SPSCRing<Int>(capacity: 1).split { _, consumer in
@@ -382,7 +383,7 @@ import Interlock
             }
         }
     }
-
+    // contract: MPMCRing, SPSCRing
     @Test func threadsAndTasksMeet() async throws {
         let ring = try MPMCRing<Int>(capacity: 2)
         let back = try MPMCRing<Int>(capacity: 2)
@@ -402,7 +403,7 @@ import Interlock
         thread.join()
         #expect(sum == 250_500)
     }
-
+    // contract: MPMCRing, SPSCRing
     /// task:    finds nothing ── arms ── suspends        the element may come before, between, after each
     /// thread:     ←──────── pushes, a little later each round ────────→
     ///

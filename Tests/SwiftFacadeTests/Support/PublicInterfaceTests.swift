@@ -5,7 +5,7 @@
 
 import Foundation
 import Testing
-
+// contract: SafeArray, SafeDictionary, SafeSet
 @Suite struct PublicInterfaceTests {
     @Test func everyPublicSymbolIsDocumented() async throws {
         let symbols = try await PublicInterface.symbols(

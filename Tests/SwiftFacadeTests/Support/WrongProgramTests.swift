@@ -8,7 +8,7 @@
 
 import Foundation
 import Testing
-
+// contract: AsyncMutex
 @Suite struct WrongProgramTests {
     struct Program: CustomTestStringConvertible, Sendable {
         let claim: String

@@ -38,7 +38,7 @@ private func hold(_ actor: Pinned) async -> (holder: Task<Void, Never>, open: Ev
 
 private func wait(_ executor: ThreadExecutor, _ limit: Duration) -> Bool { executor.wait(timeout: limit) }
 private func wait(_ executor: ThreadExecutor) { executor.wait() }
-
+// contract: ThreadExecutor
 @Suite(.timeLimit(.minutes(10))) struct ThreadExecutorTests {
     @Test func theJobsOfItsActorsRunOnOneNamedThreadInOrder() async throws {
         let executor = try ThreadExecutor(name: "pinned")

@@ -9,7 +9,7 @@ import Interlock
 @testable import InterlockOperations
 @testable import InterlockPool
 @testable import InterlockSync
-
+// contract: WorkerThread, WorkerThreadError
 @Suite(.timeLimit(.minutes(10))) struct WorkerThreadLifeTests {
     private static func make(
         capacity: Int = 1,

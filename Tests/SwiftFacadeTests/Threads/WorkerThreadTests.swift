@@ -40,7 +40,7 @@ func block(_ thread: WorkerThread<Int>, joiningIn limit: Duration) throws -> Boo
     try thread.join(timeout: limit)
 }
 func join(_ thread: WorkerThread<Int>) throws { try thread.join() }
-
+// contract: WorkerThread, WorkerThreadState
 @Suite(.timeLimit(.minutes(10))) struct WorkerThreadTests {
     @Test func messagesAreHandledInOrderOnOneThreadOfThatName() async throws {
         let (order, threads, names) = (Trace<Int>(), Trace<UInt>(), Trace<String>())

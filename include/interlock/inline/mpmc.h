@@ -133,14 +133,14 @@ static inline uint64_t ilk__mpmc_stamp(const ilk_mpmc *ring, uint64_t position) 
 
 /* ilk__mpmc_pushed must follow. */
 static inline void ilk__mpmc_publish(ilk_mpmc *ring, uint64_t position) ILK_NONBLOCKING {
-    /* MP4 release, pairs with MP1. */
+    /* MP4 release, pairs with MP1: the element is in its slot before the stamp says FULL. */
     ilk_atomic_store(&ring->stamps[ilk__mpmc_slot(ring, position)].word, position | ILK__MPMC_FULL,
                      memory_order_release);
 }
 
 /* ilk__mpmc_popped must follow. */
 static inline void ilk__mpmc_give_back(ilk_mpmc *ring, uint64_t position) ILK_NONBLOCKING {
-    /* MP5 release, pairs with MP1. */
+    /* MP5 release, pairs with MP1: we have read the slot before its stamp gives it back. */
     ilk_atomic_store(&ring->stamps[ilk__mpmc_slot(ring, position)].word, position + ring->lap_step,
                      memory_order_release);
 }

@@ -225,7 +225,7 @@ ILK_ALWAYS_INLINE ilk__spsc_answer ilk__spsc_can_pop(ilk_spsc *ring, uint64_t he
 
 /* The number pushed: all, unless a close came first. */
 ILK_ALWAYS_INLINE size_t ilk__spsc_publish(ilk_spsc *ring, uint64_t tail, size_t count) ILK_NONBLOCKING {
-    /* SP5 release, pairs with SP3 and SP19. */
+    /* SP5 release, pairs with SP3 and SP19: the elements are in their slots before tail passes them. */
     ilk_atomic_store(&ring->tail, tail + count, memory_order_release);
     /* Pairs with the fence on every thread of a consumer going to sleep, and of close.
      * Forbids: we publish and miss the flag; the other side sets it and misses the element. */

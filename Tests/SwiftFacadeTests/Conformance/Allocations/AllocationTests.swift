@@ -8,7 +8,7 @@
 import CountingAllocator
 import Interlock
 import Testing
-
+// contract: MPMCRing, RingError, SPSCRing, SingleFlightCache
 @Suite("allocations", .serialized)
 struct AllocationTests {
     private final class Box {

@@ -5,7 +5,7 @@
 import Dispatch
 import Interlock
 import Testing
-
+// contract: BoundedRunner, GCD
 @Suite("allocations of dispatch helpers", .serialized)
 struct DispatchAllocationTests {
     // Whatever DispatchQueue.sync allocates for its block, and nothing besides.

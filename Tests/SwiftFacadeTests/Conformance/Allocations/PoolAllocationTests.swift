@@ -7,7 +7,7 @@ import CountingAllocator
 import Dispatch
 import Interlock
 import Testing
-
+// contract: WorkerPool
 @Suite("allocations of the pool", .serialized)
 struct PoolAllocationTests {
     /// The worker's count, read in a job.

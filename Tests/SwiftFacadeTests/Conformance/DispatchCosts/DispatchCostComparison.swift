@@ -10,7 +10,7 @@
 
 import Foundation
 import Testing
-
+// contract: GCD
 @Suite("costs: helpers over plain dispatch", .serialized)
 struct DispatchCostComparison {
     private struct Measured: Sendable {

@@ -10,7 +10,7 @@ import Interlock
 @testable import InterlockOperations
 @testable import InterlockPool
 @testable import InterlockSync
-
+// contract: BoundedRunner
 @Suite(.timeLimit(.minutes(10))) struct BoundedRunnerResultTests {
     // MARK: Closures
 

@@ -10,7 +10,7 @@ import Interlock
 @testable import InterlockOperations
 @testable import InterlockPool
 @testable import InterlockSync
-
+// contract: BoundedRunner, RunnerJob
 @Suite(.timeLimit(.minutes(10))) struct BoundedRunnerTests {
     // MARK: The limit and the order
 

@@ -45,7 +45,7 @@ final class Ends: Sendable {
     /// Fills the second.
     func fill() { while send(4096) > 0 {} }
 }
-
+// contract: DescriptorEvent, DescriptorEvents, DescriptorUnavailable, GCD
 @Suite(.timeLimit(.minutes(10))) struct DescriptorEventsTests {
     // MARK: Readiness
 

@@ -30,7 +30,7 @@ import Interlock
             for _ in 0..<times { raise(signal) }
         }
     }
-
+    // contract: GCD, SignalEvent, SignalEvents, UnixSignal
     @Test func aSignalIsAnEventAndDoesNothingElse() async throws {
         let events = try GCD.signals(.sigusr1, .sigusr2, .sigusr1)
         let iterator = events.makeAsyncIterator()
@@ -46,6 +46,7 @@ import Interlock
     }
 
     // raise returns after the handler has run on this thread.
+    // contract: GCD, SignalEvent, SignalEvents, UnixSignal
     @Test func eventsThatAreNotTakenAreCounted() async throws {
         let events = try GCD.signals(.sigusr1, .sigusr2)
         await Self.receive(SIGUSR1, times: 5)
@@ -62,7 +63,7 @@ import Interlock
         await eventually("all wait in one event") { late.waitingCount == 100 }
         #expect(await waiting.next() == SignalEvent(signal: .sigusr1, count: 100))
     }
-
+    // contract: SignalEvents
     @Test func eachOfSeveralSequencesGetsEveryEvent() async throws {
         let (one, two) = (try GCD.signals(.sigusr1), try GCD.signals([.sigusr1]))
         let iterator = two.makeAsyncIterator()
@@ -80,7 +81,7 @@ import Interlock
         try await two.finished()
         #expect(Self.isDefault(SIGUSR1))
     }
-
+    // contract: SignalEvents
     @Test func cancellingDropsTheEventThatWaits() async throws {
         let events = try GCD.signals(.sigusr1)
         let iterator = events.makeAsyncIterator()
@@ -92,7 +93,7 @@ import Interlock
         #expect(await iterator.next() == nil)
         #expect(try await events.finished(timeout: .zero))
     }
-
+    // contract: SignalEvents
     @Test func aSequenceBeginsWithNothingLeftFromTheOneBefore() async throws {
         for _ in 0..<50 {
             let first = try GCD.signals(.sigusr1)
@@ -105,7 +106,7 @@ import Interlock
             try await second.finished()
         }
     }
-
+    // contract: SignalEvents
     @Test func aCancelledLoopHasPutTheSignalBack() async throws {
         let events = try GCD.signals(.sigusr1)
         let kept = events.makeAsyncIterator()
@@ -125,7 +126,7 @@ import Interlock
         gaveUp.cancel()
         await #expect(throws: CancellationError.self) { try await gaveUp.value }
     }
-
+    // contract: SignalEvents
     @Test func aSequenceThatIsDroppedEnds() async throws {
         do { _ = try GCD.signals(.sigusr1) }
         #expect(Self.isDefault(SIGUSR1), "its handler goes first")
@@ -135,7 +136,7 @@ import Interlock
         do { _ = consume iterator }
         #expect(Self.isDefault(SIGUSR1))
     }
-
+    // contract: GCD, SignalEvent, SignalEvents, UnixSignal
     @Test func whatTheProgramHadInstalledIsPutBackUnlessItHasChangedIt() async throws {
         signal(SIGUSR2, SIG_IGN)
         let events = try GCD.signals(.sigusr2)
@@ -151,7 +152,7 @@ import Interlock
         try await others.finished()
         #expect(Self.isDefault(SIGUSR2))
     }
-
+    // contract: GCD, SignalEvent, SignalEvents, UnixSignal
     @Test func afterTheEndTheSignalActsAgain() async {
         let result = await #expect(processExitsWith: .signal(SIGTERM), observing: [\.standardErrorContent]) {
             alarm(60)
@@ -168,6 +169,7 @@ import Interlock
     }
 
     // The child of fork has its parent's handlers and pipes.
+    // contract: SignalEvents
     @Test func aChildOfForkTellsItsParentNothing() async {
         await #expect(processExitsWith: .success) {
             alarm(60)
@@ -193,12 +195,12 @@ import Interlock
     }
 
     // MARK: Misuse
-
+    // contract: GCD, SignalsUnavailable
     @Test(arguments: [SIGKILL, SIGSTOP, SIGSEGV, SIGABRT, 0, 100, -1])
     func aSignalThatNoProgramReceivesIsReported(number: Int32) {
         #expect(UnixSignal(rawValue: number).refusal != nil)
     }
-
+    // contract: GCD, SignalsUnavailable
     @Test func aRefusedSignalEndsTheProcessWithASentence() async {
         let killed = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
             _ = try GCD.signals(.sigterm, UnixSignal(rawValue: SIGKILL))
@@ -212,7 +214,7 @@ import Interlock
         }
         #expect(sentence(none) == "interlock: GCD.signals(): a sequence for no signal would wait for ever\n")
     }
-
+    // contract: GCD, SignalsUnavailable
     @Test func withoutADescriptorNoSignalIsReceived() async {
         await #expect(processExitsWith: .success) {
             alarm(60)

@@ -10,7 +10,7 @@ import Interlock
 @testable import InterlockOperations
 @testable import InterlockPool
 @testable import InterlockSync
-
+// contract: Debouncer, DeliveryEdges, Throttler
 @Suite(.timeLimit(.minutes(10))) struct DebouncerTests {
     let clock = ManualClock()
     let trace = Trace<Int>()

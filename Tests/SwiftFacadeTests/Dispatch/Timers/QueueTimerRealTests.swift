@@ -10,7 +10,7 @@ import Interlock
 @testable import InterlockOperations
 @testable import InterlockPool
 @testable import InterlockSync
-
+// contract: GCD, QueueTimer, TimerTick
 @Suite(.timeLimit(.minutes(10))) struct QueueTimerRealTests {
     private let key = DispatchSpecificKey<String>()
 

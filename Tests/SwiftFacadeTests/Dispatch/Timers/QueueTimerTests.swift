@@ -9,7 +9,7 @@ import Interlock
 @testable import InterlockOperations
 @testable import InterlockPool
 @testable import InterlockSync
-
+// contract: GCD, QueueTimer, TimerTick
 @Suite(.timeLimit(.minutes(10))) struct QueueTimerTests {
     let port = ManualTimers()
     let trace = Trace<TimerTick>()

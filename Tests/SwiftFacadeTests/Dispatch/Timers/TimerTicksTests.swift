@@ -9,7 +9,7 @@ import Interlock
 @testable import InterlockOperations
 @testable import InterlockPool
 @testable import InterlockSync
-
+// contract: GCD, TimerTicks
 @Suite(.timeLimit(.minutes(10))) struct TimerTicksTests {
     let port = ManualTimers()
     var ticks: TimerTicks {

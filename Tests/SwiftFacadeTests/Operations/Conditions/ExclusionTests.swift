@@ -31,7 +31,7 @@ final class Held: Sendable {
 
     func end() { place.completion.withLock { $0.take() }?.succeed() }
 }
-
+// contract: ExclusionCategory, OperationDeadlocked, WaitReason
 @Suite(.timeLimit(.minutes(10))) struct ExclusionTests {
     let queue = OperationQueue()
 

@@ -9,7 +9,7 @@ import Interlock
 @testable import InterlockOperations
 @testable import InterlockPool
 @testable import InterlockSync
-
+// contract: OperationTimedOut, RetryPolicy
 @Suite(.timeLimit(.minutes(10))) struct AttemptLimitTests {
     let clock = ManualClock()
     let error = OperationTimedOut(operation: "tried", limit: .seconds(3))

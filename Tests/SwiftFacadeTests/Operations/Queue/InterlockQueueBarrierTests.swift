@@ -10,7 +10,7 @@ import Interlock
 @testable import InterlockOperations
 @testable import InterlockPool
 @testable import InterlockSync
-
+// contract: InterlockQueue, OperationQueueClosed
 @Suite(.timeLimit(.minutes(10))) struct InterlockQueueBarrierTests {
     let queue = InterlockQueue(name: "queue")
 

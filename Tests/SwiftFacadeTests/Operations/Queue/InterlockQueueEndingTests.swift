@@ -9,7 +9,7 @@ import Interlock
 @testable import InterlockOperations
 @testable import InterlockPool
 @testable import InterlockSync
-
+// contract: InterlockQueue, OperationQueueClosed
 @Suite(.timeLimit(.minutes(10))) struct InterlockQueueEndingTests {
     let queue = InterlockQueue(name: "queue")
 

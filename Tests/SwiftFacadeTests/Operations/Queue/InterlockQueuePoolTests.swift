@@ -9,7 +9,7 @@ import Interlock
 @testable import InterlockOperations
 @testable import InterlockPool
 @testable import InterlockSync
-
+// contract: InterlockQueue, WorkerPool
 @Suite(.timeLimit(.minutes(10))) struct InterlockQueuePoolTests {
     let queue = InterlockQueue(name: "queue")
 
