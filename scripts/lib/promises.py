@@ -23,7 +23,7 @@ C_TEST = re.compile(r"^(?:static )?void (\w+)\(void \*\*")
 SUITE = re.compile(r"^(?:@\w+(?:\(.*\))? )*(?:(?:final|private|package|fileprivate) )*(?:struct|class|actor|enum|extension) (\w+)")
 SWIFT_TEST = re.compile(r"\bfunc `?(\w+)")
 BEGINS_CODE = re.compile(r"^\s*(?:#\s*include|import |@testable import)")
-PUBLIC_TYPE = re.compile(r"^public (?:final |indirect )*(?:class|struct|enum|protocol|actor) (\w+)", re.MULTILINE)
+PUBLIC_TYPE = re.compile(r"^(?:public|open) (?:final |indirect )*(?:class|struct|enum|protocol|actor) (\w+)", re.MULTILINE)
 
 
 def without_comments(text):

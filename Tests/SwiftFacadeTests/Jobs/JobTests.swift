@@ -11,7 +11,7 @@ import Interlock
 @testable import InterlockSync
 
 struct Broken: Error, Equatable { var number = 0 }
-// contract: InterlockQueue, Job, JobEdge, JobUpstream
+// contract: InterlockQueue, Job
 @Suite(.timeLimit(.minutes(10))) struct JobTests {
     let queue = InterlockQueue(name: "jobs")
 

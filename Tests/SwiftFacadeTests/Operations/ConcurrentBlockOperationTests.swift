@@ -9,7 +9,7 @@ import Interlock
 @testable import InterlockOperations
 @testable import InterlockPool
 @testable import InterlockSync
-// contract: ConcurrentBlockOperation
+// contract: ConcurrentBlockOperation, AsyncOperation
 @Suite(.timeLimit(.minutes(10))) struct ConcurrentBlockOperationTests {
     let queue = OperationQueue()
 

@@ -12,6 +12,7 @@ import Interlock
 
 private let depth = underThreadSanitizer(2_000, instead: 20_000)
 
+// contract: AsyncOperation
 @Suite(.timeLimit(.minutes(10)), .serialized) struct DeepStepTests {
     let queue = InterlockQueue(name: "pages")
     let foundation = OperationQueue()

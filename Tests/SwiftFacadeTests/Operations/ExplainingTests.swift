@@ -25,7 +25,7 @@ struct HeldOperation {
         }
     }
 }
-// contract: InterlockQueue, WaitExplanation, WaitReason
+// contract: InterlockQueue, WaitExplanation, WaitReason, AsyncOperation
 @Suite(.timeLimit(.minutes(10))) struct ExplainingTests {
     let queue = OperationQueue()
 

@@ -11,6 +11,7 @@ import Interlock
 @testable import InterlockPool
 @testable import InterlockSync
 
+// contract: AsyncOperation
 @Suite(.timeLimit(.minutes(10))) struct GraphOrderTests {
     /// A graph with nothing but its edges, searched whole.
     private struct Searched {

@@ -10,6 +10,7 @@ import Interlock
 @testable import InterlockPool
 @testable import InterlockSync
 
+// contract: AsyncOperation
 @Suite(.timeLimit(.minutes(10))) struct OperationStateTests {
     let queue = OperationQueue()
 

@@ -9,7 +9,7 @@ import Interlock
 @testable import InterlockOperations
 @testable import InterlockPool
 @testable import InterlockSync
-// contract: OperationDeadlocked
+// contract: OperationDeadlocked, AsyncOperation
 @Suite(.timeLimit(.minutes(10))) struct OperationStepTests {
     let queue = OperationQueue()
 

@@ -4,6 +4,7 @@
 
 import Testing
 
+// contract: AsyncOperation
 @Suite(.timeLimit(.minutes(10))) struct SubclassingTests {
     private static let runsPrograms = underThreadSanitizer(false, instead: true)
 

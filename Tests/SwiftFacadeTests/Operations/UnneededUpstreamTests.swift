@@ -10,6 +10,7 @@ import Interlock
 @testable import InterlockPool
 @testable import InterlockSync
 
+// contract: AsyncOperation
 @Suite(.timeLimit(.minutes(10))) struct UnneededUpstreamTests {
     private func optedIn(_ name: String) -> AsyncOperation<Int> {
         let operation = AsyncOperation<Int>(name: name) { 1 }

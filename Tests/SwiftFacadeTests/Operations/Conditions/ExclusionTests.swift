@@ -31,7 +31,7 @@ final class Held: Sendable {
 
     func end() { place.completion.withLock { $0.take() }?.succeed() }
 }
-// contract: ExclusionCategory, OperationDeadlocked, WaitReason
+// contract: ExclusionCategory, OperationDeadlocked, WaitReason, AsyncOperation
 @Suite(.timeLimit(.minutes(10))) struct ExclusionTests {
     let queue = OperationQueue()
 
@@ -318,6 +318,10 @@ final class Held: Sendable {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
             _ = ExclusionCategory("none", limit: 0)
         }
-        #expect(sentence(result).contains("ExclusionCategory.init(\"none\"): a limit of 0: at least one operation must be allowed"))
+        #expect(
+            sentence(result).contains(
+                "ExclusionCategory.init(\"none\"): a limit of 0: at least one operation must be allowed"
+            )
+        )
     }
 }

@@ -9,7 +9,7 @@ import Interlock
 @testable import InterlockOperations
 @testable import InterlockPool
 @testable import InterlockSync
-// contract: ConditionRefused, ConditionUnmet, OperationCondition
+// contract: ConditionRefused, ConditionUnmet, OperationCondition, AsyncOperation
 @Suite(.timeLimit(.minutes(10))) struct OperationConditionTests {
     let queue = OperationQueue()
     let holds = OperationCondition("holds") { _ in }

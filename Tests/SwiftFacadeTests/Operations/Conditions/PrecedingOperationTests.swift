@@ -9,7 +9,7 @@ import Interlock
 @testable import InterlockOperations
 @testable import InterlockPool
 @testable import InterlockSync
-// contract: ChildRefused, OperationCondition
+// contract: ChildRefused, OperationCondition, AsyncOperation
 @Suite(.timeLimit(.minutes(10))) struct PrecedingOperationTests {
     enum Place: CaseIterable { case operationQueue, interlockQueue, none }
 

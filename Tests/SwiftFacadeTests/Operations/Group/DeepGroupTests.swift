@@ -13,6 +13,7 @@ import Interlock
 
 private let depth = underThreadSanitizer(300, instead: 900)
 
+// contract: GroupOperation
 @Suite(.timeLimit(.minutes(10)), .serialized) struct DeepGroupTests {
     private let queue = InterlockQueue(name: "around")
     private let groups = (0..<depth).map { GroupOperation<Int>(name: "level \($0)") }

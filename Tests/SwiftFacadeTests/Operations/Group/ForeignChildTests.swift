@@ -11,6 +11,7 @@ import Interlock
 @testable import InterlockPool
 @testable import InterlockSync
 
+// contract: GroupOperation
 @Suite(.timeLimit(.minutes(10))) struct ForeignChildTests {
     private func block(_ name: String) -> BlockOperation {
         let block = BlockOperation {}

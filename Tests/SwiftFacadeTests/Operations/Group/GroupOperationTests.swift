@@ -9,7 +9,7 @@ import Interlock
 @testable import InterlockOperations
 @testable import InterlockPool
 @testable import InterlockSync
-// contract: ChildRefused, FailurePolicy, WaitReason
+// contract: ChildRefused, FailurePolicy, WaitReason, GroupOperation
 @Suite(.timeLimit(.minutes(10))) struct GroupOperationTests {
     let queue = OperationQueue()
 

@@ -10,7 +10,7 @@ import Interlock
 @testable import InterlockOperations
 @testable import InterlockPool
 @testable import InterlockSync
-// contract: ChildRefused, InterlockQueue
+// contract: ChildRefused, InterlockQueue, GroupOperation
 @Suite(.timeLimit(.minutes(10))) struct GroupPlaceTests {
     @Test(arguments: QueueKind.all) func aGroupAndItsChildrenInOneSerialQueueEnd(kind: QueueKind) async throws
     {

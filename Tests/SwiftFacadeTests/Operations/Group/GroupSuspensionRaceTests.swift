@@ -10,6 +10,7 @@ import Interlock
 @testable import InterlockPool
 @testable import InterlockSync
 
+// contract: GroupOperation
 @Suite(.timeLimit(.minutes(10)), .serialized) struct GroupSuspensionRaceTests {
     private final class Subject: Sendable {
         let outer = GroupOperation<[Int]>(name: "outer")

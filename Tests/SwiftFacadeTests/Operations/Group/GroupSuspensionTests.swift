@@ -59,7 +59,7 @@ func letOthersRun() async {
         _ = await (one.outcome, other.outcome)
     }
 }
-// contract: WaitReason
+// contract: WaitReason, GroupOperation
 @Suite(.timeLimit(.minutes(10))) struct GroupSuspensionTests {
     /// A child that has begun, and is to be let go.
     private final class Held: Sendable {

@@ -10,7 +10,7 @@ import Interlock
 @testable import InterlockOperations
 @testable import InterlockPool
 @testable import InterlockSync
-// contract: InterlockQueue
+// contract: InterlockQueue, GroupOperation
 @Suite(.timeLimit(.minutes(10))) struct InterlockQueuePlaceTests {
     private func serial() -> InterlockQueue { InterlockQueue(name: "serial", limit: 1) }
 

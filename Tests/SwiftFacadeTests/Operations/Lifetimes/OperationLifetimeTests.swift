@@ -14,6 +14,7 @@ import Interlock
 private let graphSize = repetitions(10_000, underThreadSanitizer: 1_000)
 private let chainLength = repetitions(100_000, underThreadSanitizer: 20_000)
 
+// contract: AsyncOperation
 @Suite(.timeLimit(.minutes(10)), .serialized) struct OperationLifetimeTests {
     /// Lives as long as the operation.
     // Operation is; the subclass adds only what it never changes.

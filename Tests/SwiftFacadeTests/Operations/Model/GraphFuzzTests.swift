@@ -17,6 +17,7 @@ import Interlock
 @testable import InterlockPool
 @testable import InterlockSync
 
+// contract: AsyncOperation
 @Suite(.timeLimit(.minutes(10)), .serialized) struct GraphFuzzTests {
     private static let kinds = QueueKind.all + [.mixed]
 

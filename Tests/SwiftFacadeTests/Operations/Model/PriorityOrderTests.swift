@@ -39,7 +39,7 @@ private enum PriorityOrder {
         kind.make(1) is OwnQueue ? (0..<64).map { fair(priorities, firstPick: $0) } : [strict(priorities)]
     }
 }
-// contract: InterlockQueue
+// contract: InterlockQueue, AsyncOperation
 @Suite(.timeLimit(.minutes(10))) struct PriorityOrderTests {
     private enum Form: CaseIterable { case block, task, handler, foreign, cancelled, refused, excluding }
 

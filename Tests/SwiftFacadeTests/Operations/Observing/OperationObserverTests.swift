@@ -21,7 +21,7 @@ func recorder(_ trace: Trace<String>) -> OperationObserver {
         didFinish: { _, error in trace.add(error == nil ? "finished" : "failed") }
     )
 }
-// contract: OperationObserver
+// contract: OperationObserver, AsyncOperation
 @Suite(.timeLimit(.minutes(10))) struct OperationObserverTests {
     let queue = OperationQueue()
     let trace = Trace<String>()

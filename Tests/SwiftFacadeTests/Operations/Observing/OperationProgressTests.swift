@@ -9,7 +9,7 @@ import Interlock
 @testable import InterlockOperations
 @testable import InterlockPool
 @testable import InterlockSync
-// contract: Completion
+// contract: Completion, AsyncOperation
 @Suite(.timeLimit(.minutes(10))) struct OperationProgressTests {
     let queue = OperationQueue()
 

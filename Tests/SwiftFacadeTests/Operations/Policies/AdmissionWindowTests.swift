@@ -28,6 +28,7 @@ private final class KeptPlace: ResumingQueue {
     func goOn() { for part in parts.events { part() } }
 }
 
+// contract: AsyncOperation
 @Suite(.timeLimit(.minutes(10))) struct AdmissionWindowTests {
     enum Wait: CaseIterable { case delay, condition, category }
 

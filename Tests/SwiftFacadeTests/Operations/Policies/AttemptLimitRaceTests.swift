@@ -9,7 +9,7 @@ import Interlock
 @testable import InterlockOperations
 @testable import InterlockPool
 @testable import InterlockSync
-// contract: RetryPolicy
+// contract: RetryPolicy, AsyncOperation
 @Suite(.timeLimit(.minutes(10)), .serialized) struct AttemptLimitRaceTests {
     private final class Subject: Sendable {
         let operation: AsyncOperation<Int>

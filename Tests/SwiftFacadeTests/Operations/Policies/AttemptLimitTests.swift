@@ -9,7 +9,7 @@ import Interlock
 @testable import InterlockOperations
 @testable import InterlockPool
 @testable import InterlockSync
-// contract: OperationTimedOut, RetryPolicy
+// contract: OperationTimedOut, RetryPolicy, AsyncOperation
 @Suite(.timeLimit(.minutes(10))) struct AttemptLimitTests {
     let clock = ManualClock()
     let error = OperationTimedOut(operation: "tried", limit: .seconds(3))

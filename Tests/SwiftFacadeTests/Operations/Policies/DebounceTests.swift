@@ -9,7 +9,7 @@ import Interlock
 @testable import InterlockOperations
 @testable import InterlockPool
 @testable import InterlockSync
-// contract: OperationDebouncer, OperationSuperseded, OperationThrottler
+// contract: OperationDebouncer, OperationSuperseded, OperationThrottler, AsyncOperation
 @Suite(.timeLimit(.minutes(10))) struct DebounceTests {
     let queue = OperationQueue()
     let clock = ManualClock()

@@ -9,7 +9,7 @@ import Interlock
 @testable import InterlockOperations
 @testable import InterlockPool
 @testable import InterlockSync
-// contract: WaitReason
+// contract: WaitReason, AsyncOperation
 @Suite(.timeLimit(.minutes(10))) struct OperationAdmissionTests {
     let queue = OperationQueue()
     let clock = ManualClock()

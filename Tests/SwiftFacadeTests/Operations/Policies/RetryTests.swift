@@ -9,7 +9,7 @@ import Interlock
 @testable import InterlockOperations
 @testable import InterlockPool
 @testable import InterlockSync
-// contract: RepeatPolicy, RetryPolicy, WaitReason
+// contract: RepeatPolicy, RetryPolicy, WaitReason, AsyncOperation
 @Suite(.timeLimit(.minutes(10))) struct RetryTests {
     enum Kind: CaseIterable { case handler, block, task }
 

@@ -9,7 +9,7 @@ import Interlock
 @testable import InterlockOperations
 @testable import InterlockPool
 @testable import InterlockSync
-// contract: OperationTimedOut
+// contract: OperationTimedOut, AsyncOperation
 @Suite(.timeLimit(.minutes(10))) struct TimeOutTests {
     let queue = OperationQueue()
     let clock = ManualClock()

@@ -11,6 +11,7 @@ import Interlock
 @testable import InterlockPool
 @testable import InterlockSync
 
+// contract: AsyncOperation
 @Suite(.timeLimit(.minutes(10)), .serialized) struct DependencyRaceTests {
     /// Two executing operations and one that waits for both.
     private final class Pair: Sendable {

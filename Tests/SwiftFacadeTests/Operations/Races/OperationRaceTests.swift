@@ -11,6 +11,7 @@ import Interlock
 @testable import InterlockPool
 @testable import InterlockSync
 
+// contract: AsyncOperation
 @Suite(.timeLimit(.minutes(10)), .serialized) struct OperationRaceTests {
     enum Kind: CaseIterable { case block, task, handler, subclass }
 

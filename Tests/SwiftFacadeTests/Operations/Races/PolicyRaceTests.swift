@@ -65,6 +65,7 @@ private final class RacedPolicy: Sendable {
     }
 }
 
+// contract: AsyncOperation
 @Suite(.timeLimit(.minutes(10)), .serialized) struct PolicyRaceTests {
     enum Work: CaseIterable { case block, task, handler }
 

@@ -9,7 +9,7 @@ import Interlock
 @testable import InterlockOperations
 @testable import InterlockPool
 @testable import InterlockSync
-// contract: OperationScope
+// contract: OperationScope, AsyncOperation
 @Suite(.timeLimit(.minutes(10))) struct OperationScopeTests {
     @Test func theResultOfTheClosureIsReturnedWhenAllHaveEnded() async throws {
         let kept = SafeArray<AsyncOperation<Int>>()
