@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ways to get the result: a hook, and waits that block or suspend. A wait is a hook, which it takes back when it gives
-// up.
+// Ways to get the result: a hook, and waits that block or suspend.
 
-import Dispatch
 import Foundation
 import InterlockPool
 import InterlockSync
@@ -14,7 +12,7 @@ extension AsyncOperation {
     /// Each hook runs exactly once, after dependents were released, on the thread that finishes the operation (or on
     /// this one), and is then freed.
     public final func onFinish(_ hook: @escaping @Sendable (Outcome) -> Void) {
-        if addHook({ hook(Self.own($0).finalOutcome) }) == nil { hook(finalOutcome) }
+        if record.withLock({ $0.addFinishHook { hook(Self.own($0).finalOutcome) } }) == nil { hook(finalOutcome) }
     }
 
     // MARK: Blocking
@@ -31,7 +29,7 @@ extension AsyncOperation {
     )
     @discardableResult
     public final func wait() -> Outcome {
-        blockingWait(until: .distantFuture)
+        _ = blockUntilEnd(before: nil)
         return finalOutcome
     }
 
@@ -46,7 +44,7 @@ extension AsyncOperation {
     )
     @discardableResult
     public final func wait(timeout: Duration) -> Outcome? {
-        blockingWait(until: .after(timeout)) ? finalOutcome : nil
+        wait(until: moment(in: timeout))
     }
 
     /// As `wait(timeout:)`, until `deadline`.
@@ -57,20 +55,7 @@ extension AsyncOperation {
     )
     @discardableResult
     public final func wait(until deadline: ContinuousClock.Instant) -> Outcome? {
-        wait(timeout: timeLeft(until: deadline))
-    }
-
-    @discardableResult
-    private func blockingWait(until deadline: DispatchTime) -> Bool {
-        let arrived = DispatchSemaphore(value: 0)
-        guard let hook = addHook({ _ in arrived.signal() }) else { return true }
-        let limit = deadline == .distantFuture ? forever : deadline.uptimeNanoseconds
-        let hasEnded = ThreadDiagnosis.waiting(for: self, until: limit, "operation \(displayName)") {
-            WorkerPool.withBlockingCall { arrived.wait(timeout: deadline) == .success }
-        }
-        if hasEnded { return true }
-        record.withLock { $0.removeFinishHook(hook) }
-        return isFinished
+        blockUntilEnd(before: deadline) ? finalOutcome : nil
     }
 
     // MARK: Suspending
@@ -101,8 +86,7 @@ extension AsyncOperation {
     /// Never returns for an operation that is not started. Everything the work did is visible.
     public final var outcome: Outcome {
         get async {
-            let finished = Promise<Void>()
-            if addHook({ _ in finished.fulfil(()) }) != nil { await finished.take() }
+            await suspendUntilEnd()
             return finalOutcome
         }
     }
@@ -113,14 +97,14 @@ extension AsyncOperation {
     /// - Throws: `CancellationError` at once if the awaiting task is cancelled; the operation goes on.
     @discardableResult
     public final func wait() async throws(CancellationError) -> Outcome {
-        // Without a limit it is never nil.
-        try await suspendingWait(until: nil)!
+        _ = try await suspendUntilEnd(before: nil)
+        return finalOutcome
     }
 
     /// As the suspending `wait()`, for `timeout` at most; nil where there was no result in time.
     @discardableResult
     public final func wait(timeout: Duration) async throws(CancellationError) -> Outcome? {
-        try await suspendingWait(until: moment(in: timeout))
+        try await wait(until: moment(in: timeout))
     }
 
     /// As the suspending `wait(timeout:)`, until `deadline`.
@@ -128,32 +112,19 @@ extension AsyncOperation {
     public final func wait(
         until deadline: ContinuousClock.Instant
     ) async throws(CancellationError) -> Outcome? {
-        try await suspendingWait(until: deadline)
+        try await suspendUntilEnd(before: deadline) ? finalOutcome : nil
+    }
+}
+
+extension AsyncOperation: EndingWork {
+    package final var nameInDiagnosis: String { "operation \(displayName)" }
+
+    package final func addEndHook(_ body: @escaping @Sendable () -> Void) -> UInt64? {
+        record.withLock { $0.addFinishHook { _ in body() } }
     }
 
-    /// Nil where the time was over.
-    private func suspendingWait(
-        until deadline: ContinuousClock.Instant?
-    ) async throws(CancellationError) -> Outcome? {
-        let finished = Promise<Void>()
-        guard let hook = addHook({ _ in finished.fulfil(()) }) else { return finalOutcome }
-        let ending = await finished.wait(until: deadline)
-        if ending == .granted { return finalOutcome }
-        record.withLock { $0.removeFinishHook(hook) }
-        if ending == .cancelled { throw CancellationError() }
-        return nil
-    }
-
-    // MARK: The hook underneath
-
-    /// A moment long past may not fit a `Duration`.
-    private func timeLeft(until deadline: ContinuousClock.Instant) -> Duration {
-        let now = ContinuousClock.now
-        return deadline <= now ? .zero : now.duration(to: deadline)
-    }
-
-    private func addHook(_ hook: @escaping @Sendable (Operation) -> Void) -> UInt64? {
-        record.withLock { $0.addFinishHook(hook) }
+    package final func removeEndHook(_ id: UInt64) {
+        record.withLock { $0.removeFinishHook(id) }
     }
 
     /// The outcome, known to be there.

@@ -22,7 +22,7 @@ extension QueueCore {
         // Before the operation knows its node, and may tell it to run.
         node.enterQueue(done: 0)
         let isRefused = node.isFinished
-        if let reason = operation.enter(node) {
+        if let reason = operation.setNode(node) {
             misuse("InterlockQueue.enqueue", misuseName(operation.name, of: operation), reason)
         }
         if isRefused { return end(refused: operation) }

@@ -141,7 +141,7 @@ extension JobPriority {
 /// What a queue needs of an `AsyncOperation`, whatever its output.
 protocol QueuedOperation: ObservedOperation, QueuedWork {
     /// Makes `node` the operation's place in a queue; the sentence says why not.
-    func enter(_ node: WorkNode) -> String?
+    func setNode(_ node: WorkNode) -> String?
     /// Its place in a queue of this module; nil after its end.
     var node: WorkNode? { get }
     func becomeArrival(_ queue: any ExplainingQueue)
@@ -149,7 +149,7 @@ protocol QueuedOperation: ObservedOperation, QueuedWork {
 }
 
 extension AsyncOperation: QueuedOperation {
-    final func enter(_ node: WorkNode) -> String? {
+    final func setNode(_ node: WorkNode) -> String? {
         record.withLock { record in
             switch record.held.queue {
             case let node as WorkNode:

@@ -109,6 +109,6 @@ public struct Job<Output: Sendable>: Sendable {
     /// this one.
     public func onFinish(_ hook: @escaping @Sendable (Outcome) -> Void) {
         // The node holds its hook until its end.
-        if node.addHook({ [node] in hook(node.finalOutcome) }) == nil { hook(node.finalOutcome) }
+        if node.addEndHook({ [node] in hook(node.finalOutcome) }) == nil { hook(node.finalOutcome) }
     }
 }

@@ -4,7 +4,7 @@
 
 import InterlockSync
 
-extension JobNode {
+extension JobNode: EndingWork {
     package var isFinished: Bool { withStripe { fields, _ in fields.pointee.state.hasEnded } }
     var phase: WorkState.Phase { withStripe { fields, _ in fields.pointee.state.phase } }
     /// Whether it was given to the pool, and has not ended.
@@ -26,8 +26,9 @@ extension JobNode {
 
     // MARK: Hooks
 
-    /// Keeps a hook for the end; nil after the end.
-    package func addHook(_ body: @escaping @Sendable () -> Void) -> UInt64? {
+    package var nameInDiagnosis: String { "a job of \"\(core.name)\"" }
+
+    package func addEndHook(_ body: @escaping @Sendable () -> Void) -> UInt64? {
         withStripe { fields, _ in
             if fields.pointee.state.hasEnded { return nil }
             let box = extras(fields)
@@ -37,7 +38,7 @@ extension JobNode {
         }
     }
 
-    package func removeHook(_ id: UInt64) {
+    package func removeEndHook(_ id: UInt64) {
         let removed = withStripe { fields, _ in
             guard let box = fields.pointee.box,
                 let index = box.extras.hooks.firstIndex(where: { $0.id == id })

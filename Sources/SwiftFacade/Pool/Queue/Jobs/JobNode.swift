@@ -256,7 +256,7 @@ package class JobNode: @unchecked Sendable {
         }
         switch begin {
         case .run:
-            return ThreadDiagnosis.working(on: self, "a job of \"\(core.name)\"") { work(self) }
+            return ThreadDiagnosis.working(on: self, nameInDiagnosis) { work(self) }
         case .gone: break
         case .refused: refuse(.closed(pool: core.pool.name))
         case .turnIn:
