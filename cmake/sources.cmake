@@ -15,7 +15,8 @@ set(interlock_wait event_count fence queue_lock waiter)
 set(interlock_rwlock
     calls further_reads hand_over held lock mode owned queue reader_slots report slot_table_copies slot_table_elf.S slot_table_plain)
 set(interlock_ring allocate mpmc mpmc_hook mpmc_in_place mpmc_overwrite mpmc_wait spsc spsc_wait)
-set(interlock_pool fork group idle pool queues registry threads timers waits watch worker)
+set(interlock_pool fork group leaving outstanding pool queues registry submit threads timers waits watch
+    worker)
 set(interlock_sync barrier latch mutex mutex_inherit_linux mutex_inherit_none semaphore)
 
 set(INTERLOCK_SOURCES)
