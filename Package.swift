@@ -44,7 +44,6 @@ let package = Package(
         .target(
             name: "CInterlock",
             path: "Sources/CCore",
-            exclude: ["diagnostics/page.html"],
             publicHeadersPath: "include",
             cSettings: [.headerSearchPath(".")] + strictC,
             linkerSettings: [.linkedLibrary("bsd", .when(platforms: [.linux]))]

@@ -87,6 +87,10 @@ if(static IN_LIST interlock_kinds)
         "${interlock_pc_static_requires}" "${interlock_pc_static_flags}" "" "")
 endif()
 
+# What draws a report of the diagnosis, in a browser.
+install(FILES "${PROJECT_SOURCE_DIR}/viewer/diagnosis.html" DESTINATION "${CMAKE_INSTALL_DATADIR}/interlock"
+    COMPONENT development)
+
 # ---- Documentation ----
 
 foreach(name LICENSE CHANGELOG.md README.md)

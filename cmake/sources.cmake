@@ -8,14 +8,15 @@ set(interlock_platform
     identity_darwin identity_linux local_native membarrier_linux membarrier_none native_pthread pages_native park_futex park_table
     requests_darwin requests_linux side_effects_pthread signals_native stay_loaded_native stores_native system_call_linux threads_native yield_native)
 set(interlock_diagnostics
-    demangle_native edges facade figures index misuse names objects observe order order_search own_frame_native page records
+    demangle_native edges facade figures index misuse names objects observe order order_search own_frame_native records
     records_exit_pthread report_native rings settings_native snapshot_native stack_native status symbols_darwin
     symbols_native tables text thread_list_darwin thread_list_linux watchdog_native write_json write_text)
 set(interlock_wait event_count fence queue_lock waiter)
 set(interlock_rwlock
     calls further_reads hand_over held lock mode owned queue reader_slots report slot_table_copies slot_table_elf.S slot_table_plain)
 set(interlock_ring allocate mpmc mpmc_hook mpmc_in_place mpmc_overwrite mpmc_wait spsc spsc_wait)
-set(interlock_pool fork group idle pool queues registry threads timers waits watch worker)
+set(interlock_pool fork group leaving outstanding pool queues registry submit threads timers waits watch
+    worker)
 set(interlock_sync barrier latch mutex mutex_inherit_linux mutex_inherit_none semaphore)
 
 set(INTERLOCK_SOURCES)

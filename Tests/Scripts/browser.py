@@ -133,6 +133,18 @@ class Browser:
             raise RuntimeError(answer["exceptionDetails"]["exception"]["description"])
         return answer["result"].get("value")
 
+    def value_in_frame(self, expression):
+        """The value of an expression in the page's first frame, which may have another origin."""
+        frame = self.call("Page.getFrameTree")["frameTree"]["childFrames"][0]["frame"]["id"]
+        context = self.call("Page.createIsolatedWorld", frameId=frame)["executionContextId"]
+        return self.call("Runtime.evaluate", expression=expression, contextId=context)["result"].get("value")
+
+    def choose(self, selector, path):
+        """Chooses a file in an input of the page."""
+        root = self.call("DOM.getDocument")["root"]["nodeId"]
+        node = self.call("DOM.querySelector", nodeId=root, selector=selector)["nodeId"]
+        self.call("DOM.setFileInputFiles", nodeId=node, files=[str(path)])
+
     def picture(self, path):
         """A picture of the whole page, as PNG."""
         self.call("Emulation.setScrollbarsHidden", hidden=True)

@@ -104,7 +104,7 @@ class Changes(unittest.TestCase):
         asked = self.asking()
         for path in ("README.md", "docs/fork.md", "ARCHITECTURE.md", ".ci/run", "scripts/prove",
                      "Tests/CCoreTests/CMakeLists.txt", "Tests/Consumers/lib.sh", "Tests/Explorer/scenarios/x.c",
-                     "Tests/SwiftFacadeTests/x.swift", "Benchmarks/x", "Sources/CCore/diagnostics/page.html"):
+                     "Tests/SwiftFacadeTests/x.swift", "Benchmarks/x", "viewer/diagnosis.html"):
             self.assertIn("Scripts", asked(path), path)
 
     def test_what_a_budget_leaves_out_is_named_and_has_not_passed(self):

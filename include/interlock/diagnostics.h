@@ -51,9 +51,9 @@
  * More words for the environment, separated by commas: abort (ends the process at the first report of an order),
  * limit=SECONDS (as ilk_set_hang_limit), signal=NUMBER (as ilk_set_hang_signal; by default SIGQUIT while hang is on),
  * file=PATH (as the process that was started exits, the whole diagnosis there, as JSON if the name ends in .json, as a
- * page if in .html; overwrites only a regular file of the process's own user, and follows no link to it). An unknown
- * word is named on standard error, and ignored. A program with rights that its caller has not (set-user-ID …) does not
- * read the environment, and a static program that calls nothing that can be watched may not.
+ * page that carries it if in .html; overwrites only a regular file of the process's own user, and follows no link to
+ * it). An unknown word is named on standard error, and ignored. A program with rights that its caller has not
+ * (set-user-ID …) does not read the environment, and a static program that calls nothing that can be watched may not.
  *
  * A child of fork has all names, and can give and ask for them, whatever other threads were doing; its other
  * threads are gone from reports. It has no limit, and no reports at a signal, until it asks for them.
@@ -182,8 +182,8 @@ void ilk_figures_reset(void);
 
 typedef enum ilk_diagnosis_form { ILK_AS_TEXT, ILK_AS_JSON, ILK_AS_PAGE } ilk_diagnosis_form;
 
-/* Writes what diagnosis knows to the file descriptor: as text for people, as JSON, or as a page of HTML that needs
- * nothing else. Any thread; takes no lock of the library but the tables' own, so it works while the process is
+/* Writes what diagnosis knows to the file descriptor: as text for people, as JSON, or as a page of HTML that carries the
+ * JSON, which diagnosis.html (installed in share/interlock) draws if it is in the same folder. Any thread; takes no lock of the library but the tables' own, so it works while the process is
  * wedged in others. ILK_INVALID: writing failed, and errno tells why. */
 ilk_status ilk_write_diagnosis(int file, ilk_diagnosis_form form);
 

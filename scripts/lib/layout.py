@@ -3,7 +3,8 @@
 table of folders.
 
 The layers of the C core, from the lowest: platform, diagnostics, wait, then rwlock, ring and sync, then pool. A file
-includes its own layer and lower ones. A public header belongs to the layer of what it declares.
+includes its own layer and lower ones. A public header belongs to the layer of what it declares. The files of the pool
+have an order of their own, which pool.h lists.
 """
 
 import os
@@ -65,8 +66,7 @@ def primitive_of(name):
 
 def included_files(root, name, files):
     """The project's files that `name` includes, each with its line; a missing file by the name in the include."""
-    text = re.sub(r"/\*.*?\*/", lambda m: re.sub(r"[^\n]", " ", m.group()), read(root, name), flags=re.DOTALL)
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(without_comments(read(root, name)).splitlines(), 1):
         match = re.match(r"\s*#\s*include\s+(?:\"([^\"]+)\"|<(interlock/[^>]+)>)", line)
         if match and match.group(1):
             beside = posixpath.join(posixpath.dirname(name), match.group(1))
@@ -102,6 +102,43 @@ def includes(root):
             if layer == below and mine and its and mine != its:
                 yield Finding(name, line, f"{mine} includes {its} ({other}): what both need stands in a file of its own")
     yield from circles(edges)
+    yield from order(root, "pool", sorted(files))
+
+
+def without_comments(text, pattern=r"/\*.*?\*/"):
+    """C with comments blanked, line for line."""
+    return re.sub(pattern, lambda match: re.sub(r"[^\n]", " ", match.group()), text, flags=re.DOTALL)
+
+
+C_FUNCTION = re.compile(r"^(?!static (?!inline))\w[\w *]*?\b(\w+)\([^;{}]*\{(.*?)^}", re.MULTILINE | re.DOTALL)
+
+
+def order(root, folder, files):
+    """No file of the folder names a function of a file that FOLDER/FOLDER.h lists after it."""
+    folder = CORE + folder + "/"
+    shared = folder + posixpath.basename(folder[:-1]) + ".h"
+    listed = re.findall(r"^ \*   (\w+\.[ch]) {2}", read(root, shared), re.MULTILINE)
+    ranks = {posixpath.splitext(name)[0]: rank for rank, name in enumerate(listed)}
+    texts = {name: without_comments(read(root, name), r"/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"")
+             for name in files if name.startswith(folder)}
+    shared_text = texts.pop(shared)
+    homes = {}
+
+    def rank_of(name):
+        return ranks.get(posixpath.splitext(posixpath.basename(name))[0], -1)
+
+    for name, text in texts.items():
+        if rank_of(name) < 0:
+            yield Finding(name, 1, f"has no place in the list of {shared}")
+        homes.update((function, rank_of(name)) for function, _ in C_FUNCTION.findall(text))
+    # What all share in line belongs to the highest file that it calls.
+    for function, body in C_FUNCTION.findall(shared_text):
+        homes[function] = max((homes.get(word, 0) for word in re.findall(r"\w+", body)), default=0)
+    for name, text in texts.items():
+        for number, line in enumerate(text.splitlines(), 1):
+            for word in re.findall(r"\w+", line):
+                if homes.get(word, -1) > rank_of(name):
+                    yield Finding(name, number, f"names {word} of {listed[homes[word]]}, which {shared} lists after it")
 
 
 def circles(edges):

@@ -3,7 +3,6 @@
  * What is switched on, in code and by the environment, and writing the diagnosis.
  */
 #include "diagnostics/objects.h"
-#include "diagnostics/page.h"
 #include "diagnostics/report.h"
 #include "diagnostics/snapshot.h"
 #include "diagnostics/text.h"
@@ -20,11 +19,26 @@
 
 /* ---- Writing ---- */
 
-static void add_lines(struct ilk__text *text, const char *const *lines) {
-    for (; *lines != NULL; lines++) {
-        ilk__text_add_long(text, *lines);
-    }
-}
+/* Around the JSON: viewer/diagnosis.html draws it, which no program carries with it. In a frame, if it is in the same
+ * folder; until then the page says where it is. */
+static const char page_begin[] =
+    "<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
+    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+    "<title>Interlock report</title>\n"
+    "<style>:root{color-scheme:light dark}body{margin:0}p{margin:12px}"
+    "iframe{border:0;width:100%;height:0}[hidden]~iframe{display:block;height:100vh}</style>\n"
+    "<p id=\"hint\">This report of Interlock is drawn by diagnosis.html: put that into the same folder, "
+    "or open it and drop this file on it. An installation has it in share/interlock, the sources in "
+    "viewer.</p>\n"
+    "<script type=\"application/json\" id=\"report\">\n";
+static const char page_end[] =
+    "</script>\n<script>\n"
+    "const [hint, report] = [\"hint\", \"report\"].map(id => document.getElementById(id));\n"
+    "const frame = document.createElement(\"iframe\");\n"
+    "[frame.title, frame.src] = [\"Report\", \"diagnosis.html\"];\n"
+    "frame.onload = () => frame.contentWindow.postMessage(report.textContent, \"*\");\n"
+    "addEventListener(\"message\", () => { hint.hidden = true; });\n"
+    "document.body.append(frame);\n</script>\n</html>\n";
 
 static void write_form(const struct ilk__snapshot *snapshot, ilk_diagnosis_form form,
                        struct ilk__text *text) {
@@ -37,9 +51,9 @@ static void write_form(const struct ilk__snapshot *snapshot, ilk_diagnosis_form 
         ilk__snapshot_write_json(snapshot, text);
         return;
     case ILK_AS_PAGE:
-        add_lines(text, ilk__page_begin);
+        ilk__text_add_long(text, page_begin);
         ilk__snapshot_write_json(snapshot, text);
-        add_lines(text, ilk__page_end);
+        ilk__text_add_long(text, page_end);
         return;
     }
 }

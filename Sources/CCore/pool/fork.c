@@ -8,7 +8,7 @@
  *   AWAITED   the same, and its owner sleeps for it, in the pool's list of waits
  *   SLEPT_ON  the same, on this word: the owner is between will_block and did_block, or no worker
  *   DONE      it has run; the thief's last touch
- * The thief exchanges DONE for the state, and wakes if that was AWAITED or SLEPT_ON. The owner leaves FORKED by
+ * The thief (worker.c) exchanges DONE for the state, and wakes if that was AWAITED or SLEPT_ON. The owner leaves FORKED by
  * compare-and-swap, and asks again before it parks. Must not happen: it sleeps, and the thief does not know.
  */
 #include "pool/pool.h"
@@ -43,18 +43,6 @@ void ilk_pool_fork(ilk_pool *pool, ilk_job *job, void (*function)(void *context)
     ILK_NONBLOCKING {
     struct pool_worker *worker = worker_of(pool);
     fork_in(worker, pool, job, worker == NULL ? NULL : worker->scope, function, context);
-}
-
-void ilk__pool_fork_done(ilk_pool *pool, ilk_job *job) {
-    /* FJ1 acq_rel, pairs with FJ2 (acquire, joining) and FJ3 (release, an owner that sleeps).
-     * Carries: what the job did; and the owner in the list of waits.
-     * If weaker: the owner misses it, or frees the job too early; or we find the list without it. */
-    const uint32_t before = ilk_atomic_exchange(&job->state, JOB_DONE, memory_order_acq_rel);
-    if (before == JOB_AWAITED) {
-        ilk__pool_end_waits(pool, job);
-    } else if (before == JOB_SLEPT_ON) {
-        ilk_park_wake(&job->state, 1);
-    }
 }
 
 static bool join_is_done(void *object) {

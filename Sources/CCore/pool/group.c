@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Groups: how many jobs have not ended, the waiters, and the job that follows.
+ * Groups: how many jobs have not ended, and the job that follows. waits.c waits for them.
  *
- * The word, from the low end:
- *   SLEEPERS   a thread sleeps on the word; stays up
- *   WORKERS    a worker of the jobs' pool sleeps for the group, in the pool's list of waits; stays up
- *   FOLLOWER   follower and follower_pool are set
- *   the rest   jobs submitted and not ended
  * The subtraction that makes the count 0 is the last touch: a waiter may free the group. The thread that makes it takes
  * the follower out before, and submits it afterwards. It wakes workers of its own pool, which is there; the pool that
  * the group names may have ended with jobs of before.
@@ -14,14 +9,8 @@
 #include "pool/pool.h"
 
 #include "diagnostics/misuse.h"
-#include "pool/watch.h"
 #include <interlock/park.h>
 #include <stddef.h>
-
-#define GROUP_SLEEPERS UINT32_C(1)
-#define GROUP_WORKERS UINT32_C(2)
-#define GROUP_FOLLOWER UINT32_C(4)
-#define GROUP_ONE UINT32_C(8)
 
 void ilk_group_init(ilk_group *group) {
     /* GR1 relaxed: no other thread uses the group yet. */
@@ -31,7 +20,7 @@ void ilk_group_init(ilk_group *group) {
     group->follower = NULL;
 }
 
-void ilk__group_enter(ilk_group *group, ilk_pool *pool, uint32_t count) ILK_NONBLOCKING {
+void ilk__group_enter(ilk_group *group, ilk_pool *pool) ILK_NONBLOCKING {
     /* GR2 relaxed: constant while the group has jobs; a waiter reads it after the submission that it waits for. */
     if (ilk_atomic_load(&group->pool, memory_order_relaxed) != pool) {
         /* GR8 acquire, pairs with GR3 (release, entering).
@@ -45,13 +34,7 @@ void ilk__group_enter(ilk_group *group, ilk_pool *pool, uint32_t count) ILK_NONB
         ilk_atomic_store(&group->pool, pool, memory_order_relaxed); /* GR2 */
     }
     /* GR3 release, pairs with GR8 (acquire, entering): the group has its pool before it has a job. */
-    ilk_atomic_fetch_add(&group->word, count * GROUP_ONE, memory_order_release);
-}
-
-static void submit_follower(ilk_pool *pool, ilk_job *job) {
-    if (job != NULL) {
-        ilk__pool_push_promised(pool, job);
-    }
+    ilk_atomic_fetch_add(&group->word, GROUP_ONE, memory_order_release);
 }
 
 void ilk__group_leave(ilk_group *group, ilk_pool *pool) {
@@ -90,21 +73,23 @@ void ilk__group_leave(ilk_group *group, ilk_pool *pool) {
             ilk__pool_end_waits(pool, group);
         }
         ILK__REACHES(GROUP_FOLLOWED, follower != NULL);
-        submit_follower(follower_pool, follower);
+        if (follower != NULL) {
+            ilk__pool_push_outstanding(follower_pool, follower);
+        }
     }
 }
 
 bool ilk_group_follow(ilk_group *group, ilk_pool *pool, ilk_job *job) {
-    if (!ilk__pool_promise(pool)) {
+    if (!ilk__pool_outstanding_add(pool)) {
         return false;
     }
     if (job->group != NULL) {
-        ilk__group_enter(job->group, pool, 1);
+        ilk__group_enter(job->group, pool);
     }
     uint32_t word = ilk_atomic_load(&group->word, memory_order_acquire); /* GR7 */
     do {
         if (word < GROUP_ONE) { /* no pool of before is touched: it may be gone */
-            ilk__pool_push_promised(pool, job);
+            ilk__pool_push_outstanding(pool, job);
             return true;
         }
         if ((word & GROUP_FOLLOWER) != 0) {
@@ -118,77 +103,4 @@ bool ilk_group_follow(ilk_group *group, ilk_pool *pool, ilk_job *job) {
     } while (!ilk_atomic_compare_exchange_weak(&group->word, &word, word | GROUP_FOLLOWER,
                                                memory_order_release, memory_order_acquire)); /* GR7 */
     return true;
-}
-
-/* ---- Waiting ---- */
-
-static bool group_is_over(void *context) {
-    const ilk_group *group = context;
-    /* GR7 acquire, pairs with GR4 (acq_rel, leaving): we see what every job did. */
-    return ilk_atomic_load(&group->word, memory_order_acquire) < GROUP_ONE;
-}
-
-/* Over, or its jobs are another pool's by now, and their end wakes no worker of this one. */
-static bool group_has_left(void *object) {
-    const ilk_group *group = object;
-    return group_is_over(object) ||
-           ilk_atomic_load(&group->pool, memory_order_relaxed) != ilk__pool_worker()->pool; /* GR2 */
-}
-
-static void group_will_sleep(void *object) {
-    ilk_group *group = object;
-    /* GR10 release, pairs with GR4 (acq_rel, leaving).
-     * Carries: the worker in its pool's list of waits.
-     * If weaker: the last job finds the list without it. */
-    ilk_atomic_fetch_or(&group->word, GROUP_WORKERS, memory_order_release);
-}
-
-static ilk_status sleep_on_word(ilk_group *group, uint64_t deadline_ns) {
-    for (;;) {
-        uint32_t word = ilk_atomic_load(&group->word, memory_order_acquire); /* GR7 */
-        if (word < GROUP_ONE) {
-            return ILK_OK;
-        }
-        /* GR9 relaxed: a step of one word, a read-modify-write that GR4 reads. */
-        if ((word & GROUP_SLEEPERS) == 0 &&
-            !ilk_atomic_compare_exchange(&group->word, &word, word | GROUP_SLEEPERS, memory_order_relaxed,
-                                         memory_order_relaxed)) {
-            continue;
-        }
-        if (ilk_park_wait(&group->word, word | GROUP_SLEEPERS, deadline_ns) == ILK_TIMEDOUT) {
-            return group_is_over(group) ? ILK_OK : ILK_TIMEDOUT;
-        }
-    }
-}
-
-static ilk_status group_wait(ilk_group *group, uint64_t deadline_ns) {
-    struct pool_worker *worker = ilk__pool_worker();
-    /* Between will_block and did_block another thread has the worker's place. */
-    if (worker != NULL && worker->blocked == 0 &&
-        worker->pool == ilk_atomic_load(&group->pool, memory_order_relaxed)) { /* GR2 */
-        struct pool_wait wait = {.object = group,
-                                 .group = group,
-                                 .is_over = group_has_left,
-                                 .will_sleep = group_will_sleep,
-                                 .deadline_ns = deadline_ns};
-        const ilk_status status = ilk__pool_await(worker, &wait);
-        if (status != ILK_OK || group_is_over(group)) {
-            return status;
-        }
-    }
-    ilk_pool_will_block();
-    const ilk_status status = sleep_on_word(group, deadline_ns);
-    ilk_pool_did_block();
-    return status;
-}
-
-ILK_NOINLINE ilk_status ilk_group_wait_until(ilk_group *group, uint64_t deadline_ns) {
-    if (group_is_over(group)) {
-        return ILK_OK;
-    }
-    struct ilk__idle_watch watch;
-    ilk__pool_watch_begin(&watch, "group", group, deadline_ns, ILK__CALLER);
-    const ilk_status status = group_wait(group, deadline_ns);
-    ilk__watch_idle_end(&watch);
-    return status;
 }

@@ -1,153 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Making, submitting to, closing and ending a pool.
+ * Making, closing and ending a pool.
  */
 #include "pool/pool.h"
 
 #include "diagnostics/misuse.h"
 #include "diagnostics/names.h"
-#include "pool/timers.h"
-#include "pool/watch.h"
-#include <interlock/park.h>
+#include "diagnostics/observe.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- Jobs ---- */
-
-void ilk_job_init(ilk_job *job, void (*function)(void *context), void *context) {
-    *job = (ilk_job){.function = function, .context = context, .priority = ILK_PRIORITY_NORMAL};
-}
-
-void ilk_job_set_priority(ilk_job *job, ilk_priority priority) {
-    if ((uint32_t)priority >= POOL_PRIORITIES) {
-        ilk__misuse("ilk_job_set_priority", job, "%u is no priority", (unsigned)priority);
-    }
-    job->priority = (uint32_t)priority;
-}
-
-void ilk_job_set_group(ilk_job *job, ilk_group *group) {
-    job->group = group;
-}
-
-/* ---- Submitting ---- */
-
-/* A worker's NORMAL job: in its own deque, if that has room and the pool is open. */
-static bool push_own(ilk_pool *pool, ilk_job *job) ILK_NONBLOCKING {
-    struct pool_worker *worker = ilk__pool_worker();
-    if (worker == NULL || worker->pool != pool || job->priority != ILK_PRIORITY_NORMAL) {
-        return false;
-    }
-    ILK_ATOMIC(uintptr_t) *inbox = &pool->queues[ILK_PRIORITY_NORMAL].inbox;
-    /* PL1 relaxed: a guess: PL2 decides. Beside close either answer is right: a worker empties its deque before it
-     * ends. */
-    return (ilk_atomic_load(inbox, memory_order_relaxed) & POOL_CLOSED) == 0 &&
-           deque_push(&worker->deque, job, job->group);
-}
-
-/* The group's end may wake sleepers and submit a follower. */
-ILK_TRUSTED_NONBLOCKING_BEGIN
-static void leave_refused(ilk_group *group, ilk_pool *pool, size_t count) ILK_NONBLOCKING {
-    for (; group != NULL && count > 0; count--) {
-        ilk__group_leave(group, pool);
-    }
-}
-ILK_TRUSTED_NONBLOCKING_END
-
-bool ilk_pool_submit(ilk_pool *pool, ilk_job *job) ILK_NONBLOCKING {
-    ilk_group *group = job->group;
-    if (group != NULL) {
-        ilk__group_enter(group, pool, 1);
-    }
-    if (!push_own(pool, job) && !ilk__pool_push(pool, job->priority, job, job, false)) {
-        leave_refused(group, pool, 1);
-        return false;
-    }
-    ilk__pool_publish(pool);
-    return true;
-}
-
-bool ilk_pool_submit_many(ilk_pool *pool, ilk_job *const *jobs, size_t count) ILK_NONBLOCKING {
-    if (count == 0) {
-        return true;
-    }
-    const uint32_t priority = jobs[0]->priority;
-    for (size_t index = 0; index < count; index++) {
-        ilk_job *job = jobs[index];
-        if (job->priority != priority) {
-            ilk__misuse("ilk_pool_submit_many", pool, "jobs of unlike priorities");
-        }
-        if (job->group != NULL) {
-            ilk__group_enter(job->group, pool, 1);
-        }
-        ilk_plain_write(&job->next, sizeof job->next);
-        job->next = index == 0 ? NULL : jobs[index - 1];
-    }
-    if (!ilk__pool_push(pool, priority, jobs[count - 1], jobs[0], false)) {
-        for (size_t index = 0; index < count; index++) {
-            leave_refused(jobs[index]->group, pool, 1);
-        }
-        return false;
-    }
-    ilk__pool_publish(pool);
-    return true;
-}
-
-/* ---- Promises ---- */
-
-bool ilk__pool_promise(ilk_pool *pool) ILK_NONBLOCKING {
-    uint32_t promised = ilk_atomic_load(&pool->promised, memory_order_relaxed); /* PL18 */
-    do {
-        if ((promised & POOL_PROMISES_CLOSED) != 0) {
-            return false;
-        }
-        /* PL18 relaxed: workers that ask whether anything is promised ask by PL19. */
-    } while (!ilk_atomic_compare_exchange_weak(&pool->promised, &promised, promised + 1, memory_order_relaxed,
-                                               memory_order_relaxed));
-    return true;
-}
-
-void ilk__pool_promise_kept(ilk_pool *pool) {
-    if (pool->is_childs) {
-        return;
-    }
-    uint32_t promised = ilk_atomic_load(&pool->promised, memory_order_relaxed); /* PL18 */
-    while ((promised & (POOL_PROMISES_CLOSED | POOL_PROMISES_WATCHED)) == 0) {
-        /* PL20 release, pairs with PL19 (acquire, asking whether the pool is drained).
-         * Carries: the job in its inbox.
-         * If weaker: the last worker leaves before a job that was promised. */
-        if (ilk_atomic_compare_exchange_weak(&pool->promised, &promised, promised - 1, memory_order_release,
-                                             memory_order_relaxed)) {
-            return;
-        }
-    }
-    /* The last promise lets a closed pool end, and be destroyed; this thread may be another pool's. The last worker
-     * ends under the mutex, and so after our last touch. */
-    ilk_mutex_lock(&pool->mutex);
-    promised = ilk_atomic_fetch_sub(&pool->promised, 1, memory_order_release); /* PL20 */
-    ilk__pool_wake_watchers(pool);
-    if ((promised & ~POOL_PROMISES_WATCHED) == (POOL_PROMISES_CLOSED | 1)) {
-        ilk__pool_wake_spares(pool); /* drained, perhaps, without another worker */
-        ilk__event_wake_all(&pool->idle);
-    }
-    ilk_mutex_unlock(&pool->mutex);
-}
-
-void ilk__pool_push_promised(ilk_pool *pool, ilk_job *job) {
-    (void)ilk__pool_push(pool, job->priority, job, job, true);
-    ilk__pool_publish(pool);
-    ilk__pool_promise_kept(pool);
-}
-
-bool ilk__pool_is_drained(ilk_pool *pool) ILK_NONBLOCKING {
-    /* PL19 acquire, pairs with PL20 (release, a promise kept) and PL21 (release, closing). First: a job whose promise
-     * is gone is in the inbox that we read. */
-    if ((ilk_atomic_load(&pool->promised, memory_order_acquire) & ~POOL_PROMISES_WATCHED) !=
-        POOL_PROMISES_CLOSED) {
-        return false;
-    }
-    return !ilk__pool_has_jobs(pool);
-}
 
 /* ---- Closing ---- */
 
@@ -156,8 +18,8 @@ void ilk_pool_close(ilk_pool *pool) {
         ilk_atomic_fetch_or(&pool->queues[priority].inbox, POOL_CLOSED,
                             memory_order_relaxed); /* PL2 decides */
     }
-    /* PL21 release, pairs with PL19 (acquire): where promises are closed, the inboxes are. */
-    ilk_atomic_fetch_or(&pool->promised, POOL_PROMISES_CLOSED, memory_order_release);
+    /* PL21 release, pairs with PL19 (acquire): where it is CLOSED, the inboxes are. */
+    ilk_atomic_fetch_or(&pool->outstanding, OUTSTANDING_CLOSED, memory_order_release);
     ilk_mutex_lock(&pool->mutex);
     ilk__pool_wake_spares(pool);
     ilk__pool_update_calls(pool);
@@ -197,46 +59,6 @@ void ilk_pool_close_now(ilk_pool *pool, void (*hand_back)(void *context, ilk_job
     ilk__pool_wake_watchers(pool);
     ilk__pool_end_if_left(pool);
     ilk_mutex_unlock(&pool->mutex);
-}
-
-void ilk__pool_require_outside(const char *call, const ilk_pool *pool) {
-    const struct pool_worker *worker = ilk__pool_worker();
-    if (worker != NULL && worker->pool == pool) {
-        ilk__misuse(call, pool, "called by one of the pool's own jobs, which it would wait for");
-    }
-}
-
-static bool is_done(const ilk_pool *pool) {
-    /* PL17 acquire, pairs with PL16 (release, the last thread has ended): we see what all jobs did. */
-    return ilk_atomic_load(&pool->done, memory_order_acquire) != 0;
-}
-
-static ilk_status sleep_until_done(ilk_pool *pool, uint64_t deadline_ns) {
-    if (is_done(pool)) {
-        return ILK_OK;
-    }
-    ilk_status status = ILK_OK;
-    ilk_pool_will_block(); /* for a job of another pool */
-    while (status == ILK_OK && !is_done(pool)) {
-        if (ilk_park_wait(&pool->done, 0, deadline_ns) == ILK_TIMEDOUT && !is_done(pool)) {
-            status = ILK_TIMEDOUT;
-        }
-    }
-    ilk_pool_did_block();
-    return status;
-}
-
-static ilk_status wait_until_done(ilk_pool *pool, uint64_t deadline_ns, const void *site) {
-    struct ilk__idle_watch watch;
-    ilk__pool_watch_begin(&watch, NULL, pool, deadline_ns, site);
-    const ilk_status status = sleep_until_done(pool, deadline_ns);
-    ilk__watch_idle_end(&watch);
-    return status;
-}
-
-ILK_NOINLINE ilk_status ilk_pool_wait_until(ilk_pool *pool, uint64_t deadline_ns) {
-    ilk__pool_require_outside("ilk_pool_wait_until", pool);
-    return wait_until_done(pool, deadline_ns, ILK__CALLER);
 }
 
 ilk_pool_info ilk_pool_get_info(ilk_pool *pool) {
@@ -284,6 +106,7 @@ ilk_status ilk_pool_create(ilk_pool **out, const ilk_pool_options *options) {
     pool->has_default_most = options->max_threads == 0;
     pool->kept = kept;
     pool->idle_ns = options->idle_ns != 0 ? options->idle_ns : UINT64_C(10000000000);
+    pool->work = ilk__pool_work;
     pool->thread_options.stack_size = options->stack_size;
     pool->thread_options.nice = options->nice;
     const char *name = options->name == NULL ? "pool" : options->name;
@@ -310,11 +133,11 @@ static void require_drained(ilk_pool *pool) {
     if (pool->is_childs) {
         return;
     }
-    const uint32_t promised = ilk_atomic_load(&pool->promised, memory_order_relaxed) &
-                              ~(POOL_PROMISES_CLOSED | POOL_PROMISES_WATCHED); /* PL18 */
-    if (promised != 0) {
+    const uint32_t outstanding =
+        ilk_atomic_load(&pool->outstanding, memory_order_relaxed) & OUTSTANDING_COUNT; /* PL18 */
+    if (outstanding != 0) {
         ilk__misuse("ilk_pool_destroy", pool,
-                    "%u timers are set or jobs follow a group; wait, or close it now", (unsigned)promised);
+                    "%u timers are set or jobs follow a group; wait, or close it now", (unsigned)outstanding);
     }
     bool has_jobs = ilk__pool_deques_have_jobs(pool);
     for (uint32_t priority = 0; priority < POOL_PRIORITIES; priority++) {
@@ -334,7 +157,7 @@ ILK_NOINLINE void ilk_pool_destroy(ilk_pool *pool) {
     require_drained(pool);
     if (!pool->is_childs) {
         ilk_pool_close(pool);
-        (void)wait_until_done(pool, ILK_FOREVER, ILK__CALLER);
+        (void)ilk__pool_wait_until_done(pool, ILK_FOREVER, ILK__CALLER);
         ilk_mutex_lock(&pool->mutex); /* after the last thread's last touch */
         ilk_mutex_unlock(&pool->mutex);
     }

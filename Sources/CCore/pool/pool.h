@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the files of ilk_pool share. docs/pool.md draws the protocols.
- *   deque.h    a worker's own jobs
- *   queues.c   inboxes and backlogs: submission from outside
- *   worker.c   finding work, running it, sleeping
- *   waits.c    what a worker does while its job waits for others
- *   threads.c  how many threads there are: starting, blocking, ending
- *   group.c    groups and their followers
- *   fork.c     fork, join, loops
- *   watch.c    what diagnosis sees of waits and workers
- *   registry.c all pools of the process: fork(2), and its end
- *   timers.c   deadlines
- *   idle.c     waiting until nothing is left to do
- *   pool.c     making, closing, ending
+ * What the files of ilk_pool share. docs/pool.md draws the protocols. Each file calls those above it in this list, and none
+ * below; scripts/check includes reads the list.
+ *   deque.h        a worker's own jobs
+ *   watch.c        what diagnosis sees of waits and workers
+ *   queues.c       where jobs wait: inboxes, backlogs, the deques of all workers
+ *   threads.c      how many threads run: starting, waking, blocking
+ *   outstanding.c  what is left to do, and waiting until nothing is
+ *   leaving.c      a worker becomes spare, or its thread ends
+ *   group.c        groups and their followers
+ *   submit.c       jobs, and submitting them
+ *   timers.c       deadlines
+ *   worker.c       finding work, running it, sleeping
+ *   waits.c        waiting for a group, and what a worker does while its job waits
+ *   fork.c         fork, join, loops
+ *   registry.c     all pools of the process: fork(2), and its end
+ *   pool.c         making, closing, ending
  */
 #ifndef INTERLOCK_POOL_POOL_H
 #define INTERLOCK_POOL_POOL_H
@@ -29,9 +32,10 @@ enum { POOL_PRIORITIES = 3, POOL_SEPARATION = 128 };
 
 /* Bit 0 of an inbox's head: submissions are refused. */
 #define POOL_CLOSED ((uintptr_t)1)
-/* Bits 31 and 30 of `promised`. */
-#define POOL_PROMISES_CLOSED UINT32_C(0x80000000)
-#define POOL_PROMISES_WATCHED UINT32_C(0x40000000) /* a thread waits until the pool is idle */
+/* `outstanding`: bit 31, bit 30, and the rest. */
+#define OUTSTANDING_CLOSED UINT32_C(0x80000000)
+#define OUTSTANDING_WATCHED UINT32_C(0x40000000) /* a thread waits until the pool is idle */
+#define OUTSTANDING_COUNT UINT32_C(0x3FFFFFFF)
 /* `busy`: the low half counts workers, the high half how often one became busy. */
 #define POOL_BUSY_ONE UINT64_C(0x100000001)
 
@@ -83,13 +87,13 @@ struct ilk_pool {
     struct ilk__event_count idle;
     unsigned char separate_state[POOL_SEPARATION - sizeof(struct ilk__event_count)];
 
-    ILK_ATOMIC(uint32_t) promised; /* timers and followers to come; POOL_PROMISES_CLOSED */
-    ILK_ATOMIC(uint32_t) excess;   /* workers beyond the target; a hint */
-    ILK_ATOMIC(bool) has_surplus;  /* started > kept; a hint */
-    ILK_ATOMIC(bool) is_stuck;     /* every thread is blocked, some in waits, and there are no more; a hint */
-    ILK_ATOMIC(uint64_t) busy;     /* workers in a job, or looking for one before they sleep */
-    ILK_ATOMIC(uint32_t) done;     /* 1: closed, and all that was accepted has ended; slept on */
-    ILK_ATOMIC(uint32_t) places;   /* of `workers`: those in use, or used before */
+    ILK_ATOMIC(uint32_t) outstanding; /* jobs to come of timers and groups; OUTSTANDING_CLOSED, _WATCHED */
+    ILK_ATOMIC(uint32_t) excess;      /* workers beyond the target; a hint */
+    ILK_ATOMIC(bool) has_surplus;     /* started > kept; a hint */
+    ILK_ATOMIC(bool) is_stuck;   /* every thread is blocked, some in waits, and there are no more; a hint */
+    ILK_ATOMIC(uint64_t) busy;   /* workers in a job, or looking for one before they sleep */
+    ILK_ATOMIC(uint32_t) done;   /* 1: closed, and all that was accepted has ended; slept on */
+    ILK_ATOMIC(uint32_t) places; /* of `workers`: those in use, or used before */
     ILK_ATOMIC(bool) hands_back;
     void (*hand_back)(void *context, ilk_job *job);
     void *hand_back_context;
@@ -97,7 +101,9 @@ struct ilk_pool {
     /* Constant. */
     uint32_t target, most, kept;
     bool has_default_most;
+    bool is_childs; /* of a child of fork: no threads */
     uint64_t idle_ns;
+    void (*work)(void *worker); /* what its threads run */
     struct ilk__thread_options thread_options;
     char name[16];
 
@@ -115,7 +121,6 @@ struct ilk_pool {
     bool has_last_thread;
 
     ILK_ATOMIC(struct pool_timers *) timers; /* made with the first timer, under the mutex; then constant */
-    bool is_childs;                          /* of a child of fork: no threads */
     LIST_ENTRY(ilk_pool) link;               /* all pools of the process, for fork */
     ILK_ATOMIC(struct pool_worker *) workers[];
 };
@@ -128,7 +133,8 @@ static inline void ilk__pool_free_mutex(ilk_mutex *mutex) {
 }
 
 /* queues.c */
-bool ilk__pool_push(ilk_pool *pool, uint32_t priority, ilk_job *first, ilk_job *last, bool promised)
+/* False: closed, which stops no job that is outstanding. */
+bool ilk__pool_push(ilk_pool *pool, uint32_t priority, ilk_job *first, ilk_job *last, bool is_outstanding)
     ILK_NONBLOCKING;
 ilk_job *ilk__pool_take(ilk_pool *pool, uint32_t priority, struct pool_worker *refilled) ILK_NONBLOCKING;
 /* Moves the jobs of the worker's deque to the front of the backlog, the next one first. False: another thread has that.
@@ -141,10 +147,11 @@ ilk_job *ilk__pool_pick(ilk_pool *pool, uint32_t priority, bool waits,
 bool ilk__pool_gather(ilk_pool *pool);
 /* Whether jobs are seen: a hint. */
 bool ilk__pool_queue_is_filled(const ilk_pool *pool, uint32_t priority) ILK_NONBLOCKING;
-/* The same, and true while a thread moves jobs from one place to another. */
-bool ilk__pool_queue_has_jobs(const ilk_pool *pool, uint32_t priority) ILK_NONBLOCKING;
+bool ilk__pool_deques_have_jobs(ilk_pool *pool) ILK_NONBLOCKING;
+/* In any queue or deque; and true while a thread moves jobs from one place to another. */
+bool ilk__pool_has_jobs(ilk_pool *pool) ILK_NONBLOCKING;
 
-/* worker.c */
+/* threads.c */
 /* The calling thread's worker, of any pool; NULL for another thread. */
 static inline struct pool_worker *ilk__pool_worker(void) ILK_NONBLOCKING {
     return ilk__thread_state()->worker;
@@ -156,15 +163,78 @@ static inline void ilk__pool_publish(ilk_pool *pool) ILK_NONBLOCKING {
         ilk__pool_wake(pool);
     }
 }
-bool ilk__pool_has_jobs(ilk_pool *pool) ILK_NONBLOCKING;
-bool ilk__pool_deques_have_jobs(ilk_pool *pool) ILK_NONBLOCKING;
+/* Publishes what it sees, as another's: the next thread takes over. */
+void ilk__pool_pass_on(ilk_pool *pool);
+/* With the mutex held. */
+bool ilk__pool_start_thread(ilk_pool *pool);
+void ilk__pool_update_calls(ilk_pool *pool);
+void ilk__pool_wake_spares(ilk_pool *pool);
+/* `object` has ended, and may be gone. */
+void ilk__pool_end_waits(ilk_pool *pool, const void *object);
+/* The worker is blocked; `wait` or NULL. Afterwards ilk__pool_pass_on gives its place to another: raising CALLS has fenced,
+ * so a submission that this misses sees CALLS. And it runs again. */
+void ilk__pool_leave_place(struct pool_worker *worker, struct pool_wait *wait);
+void ilk__pool_take_place(struct pool_worker *worker, struct pool_wait *wait);
+
+/* outstanding.c */
+/* The pool may have become idle. With the mutex held, or by one of its workers. */
+void ilk__pool_wake_watchers(ilk_pool *pool);
+/* A job that will come. False: the pool is closed. */
+bool ilk__pool_outstanding_add(ilk_pool *pool) ILK_NONBLOCKING;
+/* After it was published, or taken back. The pool may be gone afterwards. */
+void ilk__pool_outstanding_remove(ilk_pool *pool);
+/* It has come: pushes it, and removes it. */
+void ilk__pool_push_outstanding(ilk_pool *pool, ilk_job *job);
+/* Closed, and nothing is left but what workers have begun, which may fork more. */
+bool ilk__pool_is_drained(ilk_pool *pool) ILK_NONBLOCKING;
+/* Between two jobs. */
+void ilk__pool_set_busy(struct pool_worker *worker, bool is_busy);
+/* Misuse where one of the pool's own jobs calls. */
+void ilk__pool_require_outside(const char *call, const ilk_pool *pool);
+ilk_status ilk__pool_wait_until_done(ilk_pool *pool, uint64_t deadline_ns, const void *site);
+
+/* leaving.c */
+/* The thread that ended before, for the one that ends now to join: not in its worker, whose place may be another
+ * thread's by then. */
+struct pool_former {
+    ilk__thread thread;
+    bool is_there;
+};
+/* Between two jobs: parks the worker while running > target. False: it has ended. */
+bool ilk__pool_stay(struct pool_worker *worker, struct pool_former *former);
+/* An idle worker's time is up, or the pool is finished. False: there are jobs again, or the thread is kept. */
+bool ilk__pool_end(struct pool_worker *worker, bool is_finished, struct pool_former *former);
+/* With the mutex held: the pool is done where neither a thread nor a call of close_now is left. */
+void ilk__pool_end_if_left(ilk_pool *pool);
+
+/* group.c */
+/* The word of a group. */
+#define GROUP_SLEEPERS UINT32_C(1) /* a thread sleeps on the word; stays up */
+#define GROUP_WORKERS                                                                                        \
+    UINT32_C(2) /* a worker of the jobs' pool waits for it, in the list of waits; stays up */
+#define GROUP_FOLLOWER UINT32_C(4) /* follower and follower_pool are set */
+#define GROUP_ONE UINT32_C(8)      /* the rest: jobs submitted and not ended */
+void ilk__group_enter(ilk_group *group, ilk_pool *pool) ILK_NONBLOCKING;
+void ilk__group_leave(ilk_group *group, ilk_pool *pool);
+
+/* timers.c */
+/* How many are set. */
+uint32_t ilk__pool_timers_count(ilk_pool *pool);
+/* In a child of fork. */
+void ilk__pool_timers_forget(ilk_pool *pool);
+/* Submits all to the pool, which hands them back. */
+void ilk__pool_timers_hand_back(ilk_pool *pool);
+/* Ends the thread, but in a child of fork, and frees the timers. */
+void ilk__pool_timers_end(ilk_pool *pool, bool has_thread);
+
+/* worker.c */
+/* The states of a job; fork.c draws them. */
+enum { JOB_PLAIN, JOB_FORKED, JOB_DONE, JOB_AWAITED, JOB_SLEPT_ON };
 /* From another worker's deque, from a random one on; `group` as deque_steal has it. */
 ilk_job *ilk__pool_steal(struct pool_worker *worker, const void *group) ILK_NONBLOCKING;
 void ilk__pool_run(struct pool_worker *worker, ilk_job *job);
 /* Guarantee H: a job has forked and returned in the child, which has nothing to go on with. Else nothing. */
 void ilk__pool_end_child(const ilk_pool *pool);
-/* Between two jobs. */
-void ilk__pool_set_busy(struct pool_worker *worker, bool is_busy);
 void ilk__pool_work(void *worker);
 void ilk__pool_hand_back(ilk_pool *pool, ilk_job *job);
 
@@ -173,61 +243,9 @@ void ilk__pool_hand_back(ilk_pool *pool, ilk_job *job);
 ilk_status ilk__pool_await(struct pool_worker *worker, struct pool_wait *wait);
 /* The worker's own job of `group`, or `job` itself, also beneath others in its deque; or NULL. */
 ilk_job *ilk__pool_dig(struct pool_worker *worker, const void *group, const ilk_job *job);
-/* `object` has ended, and may be gone. */
-void ilk__pool_end_waits(ilk_pool *pool, const void *object);
-/* With the mutex held. */
-void ilk__pool_wake_waits(ilk_pool *pool);
-
-/* idle.c */
-/* The pool may have become idle. With the mutex held, or by one of its workers. */
-void ilk__pool_wake_watchers(ilk_pool *pool);
-
-/* threads.c; the first two with the mutex held */
-bool ilk__pool_start_thread(ilk_pool *pool);
-void ilk__pool_update_calls(ilk_pool *pool);
-/* A job waits, and no worker is idle. */
-void ilk__pool_need_thread(ilk_pool *pool);
-/* The thread that ended before, for the one that ends now to join: not in its worker, whose place may be another
- * thread's by then. */
-struct pool_former {
-    ilk__thread thread;
-    bool is_there;
-};
-/* The worker is blocked; `wait` or NULL. Then another thread takes its place, if there are jobs. And it runs again. */
-void ilk__pool_leave_place(struct pool_worker *worker, struct pool_wait *wait);
-void ilk__pool_offer_place(ilk_pool *pool);
-void ilk__pool_take_place(struct pool_worker *worker, struct pool_wait *wait);
-/* Between two jobs: parks the worker while running > target. False: it has ended. */
-bool ilk__pool_stay(struct pool_worker *worker, struct pool_former *former);
-/* An idle worker's time is up, or the pool is finished. False: there are jobs again, or the thread is kept. */
-bool ilk__pool_end(struct pool_worker *worker, bool is_finished, struct pool_former *former);
-void ilk__pool_wake_spares(ilk_pool *pool);
-/* With the mutex held: the pool is done where neither a thread nor a call of close_now is left. */
-void ilk__pool_end_if_left(ilk_pool *pool);
-
-/* group.c */
-void ilk__group_enter(ilk_group *group, ilk_pool *pool, uint32_t count) ILK_NONBLOCKING;
-void ilk__group_leave(ilk_group *group, ilk_pool *pool);
-
-/* fork.c */
-/* A forked job has run on a thread that is not its owner's. */
-void ilk__pool_fork_done(ilk_pool *pool, ilk_job *job);
-enum { JOB_PLAIN, JOB_FORKED, JOB_DONE, JOB_AWAITED, JOB_SLEPT_ON };
 
 /* registry.c */
 void ilk__pool_register(ilk_pool *pool);
 void ilk__pool_unregister(ilk_pool *pool);
-
-/* pool.c */
-/* Misuse where one of the pool's own jobs calls. */
-void ilk__pool_require_outside(const char *call, const ilk_pool *pool);
-/* A job that will come. False: the pool is closed. */
-bool ilk__pool_promise(ilk_pool *pool) ILK_NONBLOCKING;
-/* After its job was published, or taken back. The pool may be gone afterwards. */
-void ilk__pool_promise_kept(ilk_pool *pool);
-/* Both: pushes the job, and keeps the promise. */
-void ilk__pool_push_promised(ilk_pool *pool, ilk_job *job);
-/* Closed, and nothing is left but what workers have begun, which may fork more. */
-bool ilk__pool_is_drained(ilk_pool *pool) ILK_NONBLOCKING;
 
 #endif

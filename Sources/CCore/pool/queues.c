@@ -13,12 +13,12 @@
 enum { REFILL = DEQUE_PLACES < 15 ? DEQUE_PLACES : 15 };
 
 /* `newest` to `oldest` are linked, each to the one before it. */
-bool ilk__pool_push(ilk_pool *pool, uint32_t priority, ilk_job *newest, ilk_job *oldest, bool promised)
+bool ilk__pool_push(ilk_pool *pool, uint32_t priority, ilk_job *newest, ilk_job *oldest, bool is_outstanding)
     ILK_NONBLOCKING {
     ILK_ATOMIC(uintptr_t) *inbox = &pool->queues[priority].inbox;
     uintptr_t head = ilk_atomic_load(inbox, memory_order_relaxed); /* PL1: a guess; PL2 decides */
     do {
-        if ((head & POOL_CLOSED) != 0 && !promised) {
+        if ((head & POOL_CLOSED) != 0 && !is_outstanding) {
             return false;
         }
         ilk_plain_write(&oldest->next, sizeof oldest->next);
@@ -37,7 +37,8 @@ bool ilk__pool_queue_is_filled(const ilk_pool *pool, uint32_t priority) ILK_NONB
            ilk_atomic_load(&queue->backlog, memory_order_relaxed) != NULL;               /* PL4 */
 }
 
-bool ilk__pool_queue_has_jobs(const ilk_pool *pool, uint32_t priority) ILK_NONBLOCKING {
+/* The same, and true while a thread moves jobs from one place to another. */
+static bool queue_has_jobs(const ilk_pool *pool, uint32_t priority) ILK_NONBLOCKING {
     const struct pool_queue *queue = &pool->queues[priority];
     /* PL22 acquire, pairs with PL3 (acq_rel, taking the inbox).
      * Carries: the lock of the thread that has emptied the inbox.
@@ -51,6 +52,26 @@ bool ilk__pool_queue_has_jobs(const ilk_pool *pool, uint32_t priority) ILK_NONBL
     }
     /* PL24 acquire, pairs with PL25 (release, shortening the backlog). Carries: what went from it to a deque. */
     return ilk_atomic_load(&queue->backlog, memory_order_acquire) != NULL;
+}
+
+bool ilk__pool_deques_have_jobs(ilk_pool *pool) ILK_NONBLOCKING {
+    const uint32_t places = ilk_atomic_load(&pool->places, memory_order_acquire); /* PL7 */
+    for (uint32_t place = 0; place < places; place++) {
+        struct pool_worker *worker = ilk_atomic_load(&pool->workers[place], memory_order_relaxed); /* PL9 */
+        if (deque_has_jobs(&worker->deque)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool ilk__pool_has_jobs(ilk_pool *pool) ILK_NONBLOCKING {
+    for (uint32_t priority = 0; priority < POOL_PRIORITIES; priority++) {
+        if (queue_has_jobs(pool, priority)) {
+            return true;
+        }
+    }
+    return ilk__pool_deques_have_jobs(pool); /* after the queues, from which jobs go to deques */
 }
 
 static ilk_job *next_of(const ilk_job *job) ILK_NONBLOCKING {
@@ -165,7 +186,7 @@ bool ilk__pool_give_back(struct pool_worker *worker) ILK_NONBLOCKING {
 ilk_job *ilk__pool_pick(ilk_pool *pool, uint32_t priority, bool waits,
                         bool (*is_wanted)(const ilk_job *job, const void *context), const void *context) {
     struct pool_queue *queue = &pool->queues[priority];
-    if (!ilk__pool_queue_has_jobs(pool, priority) || !lock_queue(queue, waits)) {
+    if (!queue_has_jobs(pool, priority) || !lock_queue(queue, waits)) {
         return NULL;
     }
     ilk_job *oldest = ilk_atomic_load(&queue->backlog, memory_order_relaxed); /* PL4 */

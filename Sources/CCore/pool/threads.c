@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How many threads a pool has: started, blocked, spare, ended. All under the pool's mutex and off the path of jobs;
- * docs/pool.md has the table of states.
+ * How many threads a pool runs: starting one, waking one, and giving its place to another while it is blocked. All under
+ * the pool's mutex and off the path of jobs; docs/pool.md has the table of states.
  */
 #include "pool/pool.h"
 
@@ -81,7 +81,7 @@ bool ilk__pool_start_thread(ilk_pool *pool) {
     options.ended_early = ended_early;
     /* PL13: before the thread may be idle. Where it is refused, ilk__pool_update_calls follows. */
     ilk_atomic_store(&pool->has_surplus, pool->started >= pool->kept, memory_order_relaxed);
-    worker->has_ended = !ilk__thread_start(&worker->thread, &options, ilk__pool_work, worker);
+    worker->has_ended = !ilk__thread_start(&worker->thread, &options, pool->work, worker);
     ILK__REACHES(POOL_REFUSED, worker->has_ended);
     ILK__REACHES(POOL_STARTS, !worker->has_ended);
     if (worker->has_ended) {
@@ -110,6 +110,31 @@ void ilk__pool_wake_spares(ilk_pool *pool) {
     }
 }
 
+static void wake_blocked(struct pool_worker *worker) {
+    /* WA2 release, pairs with WA1 (acquire, about to park): the end that the step is for is visible to
+     * the worker that finds the new count. */
+    ilk_atomic_fetch_add(&worker->wakes, 1, memory_order_release);
+    ilk_park_wake(&worker->wakes, 1);
+}
+
+static void wake_waits(ilk_pool *pool) {
+    struct pool_wait *wait;
+    LIST_FOREACH(wait, &pool->waits, link) {
+        wake_blocked(wait->worker);
+    }
+}
+
+void ilk__pool_end_waits(ilk_pool *pool, const void *object) {
+    struct pool_wait *wait;
+    ilk_mutex_lock(&pool->mutex);
+    LIST_FOREACH(wait, &pool->waits, link) {
+        if (wait->object == object) {
+            wake_blocked(wait->worker);
+        }
+    }
+    ilk_mutex_unlock(&pool->mutex);
+}
+
 /* With the mutex held. After a refusal not every job asks the system while others run: each submission would cost as
  * much as starting a thread. Where none runs, a job may wait for good: each one asks. */
 static void have_thread(ilk_pool *pool, bool *notes_most) {
@@ -128,11 +153,12 @@ static void have_thread(ilk_pool *pool, bool *notes_most) {
     pool->has_noted_most = pool->has_noted_most || *notes_most;
     ilk__pool_update_calls(pool);
     if (ilk_atomic_load(&pool->is_stuck, memory_order_relaxed)) { /* PL27 */
-        ilk__pool_wake_waits(pool);
+        wake_waits(pool);
     }
 }
 
-void ilk__pool_need_thread(ilk_pool *pool) {
+/* A job waits, and no worker is idle. */
+static void need_thread(ilk_pool *pool) {
     bool notes_most = false;
     ilk_mutex_lock(&pool->mutex);
     have_thread(pool, &notes_most);
@@ -145,111 +171,19 @@ void ilk__pool_need_thread(ilk_pool *pool) {
     }
 }
 
-void ilk__pool_end_if_left(ilk_pool *pool) {
-    if (pool->started == 0 && pool->closers == 0) {
-        /* PL16 release, pairs with PL17 (acquire, waiting for the pool). Carries: what all jobs did. */
-        ilk_atomic_store(&pool->done, 1, memory_order_release);
-        ilk_park_wake(&pool->done, ILK_PARK_ALL);
+/* Guarantee E says when a submission wakes or starts a thread. */
+ILK_TRUSTED_NONBLOCKING_BEGIN
+ILK_NOINLINE void ilk__pool_wake(ilk_pool *pool) ILK_NONBLOCKING {
+    if (ilk__event_wake_one(&pool->idle)) {
+        need_thread(pool);
     }
 }
+ILK_TRUSTED_NONBLOCKING_END
 
-/* With the mutex held. After unlocking it, the thread touches neither pool nor worker; it joins the one that ended
- * before it. So none is joined under the mutex, for which a destructor of a thread's locals may wait, and when the
- * last one has been joined, all have ended. */
-static void leave(struct pool_worker *worker, struct pool_former *former) {
-    ilk_pool *pool = worker->pool;
-    pool->started--;
-    if (pool->started == 0) {
-        ilk__pool_end_if_left(pool);
-    } else if (ilk__pool_is_drained(pool)) {
-        ilk__pool_wake_spares(pool);
-    }
-    ilk__pool_update_calls(pool);
-    former->is_there = pool->has_last_thread;
-    former->thread = pool->last_thread;
-    pool->last_thread = worker->thread;
-    pool->has_last_thread = true;
-    worker->has_ended = true;
-}
-
-static void remove_spare(ilk_pool *pool, const struct pool_worker *worker) {
-    struct pool_worker **link = &pool->spares;
-    while (*link != worker) {
-        link = &(*link)->next_spare;
-    }
-    *link = worker->next_spare;
-}
-
-bool ilk__pool_stay(struct pool_worker *worker, struct pool_former *former) {
-    ilk_pool *pool = worker->pool;
-    ilk_mutex_lock(&pool->mutex);
-    const bool is_excess = pool->running > pool->target;
-    /* Not with jobs in its deque: thieves come to those last, and a job that submits itself would keep them away. */
-    if (!is_excess || (deque_has_jobs(&worker->deque) && !ilk__pool_give_back(worker))) {
-        ilk__pool_update_calls(pool);
-        ilk_mutex_unlock(&pool->mutex);
-        if (is_excess) {
-            ilk__thread_yield(); /* to the thread that has the backlog */
-        }
-        return true;
-    }
-    ILK__REACHES(POOL_SPARE, true);
-    /* Others run: the last of them to leave a closed pool wakes us. */
-    pool->running--;
-    worker->is_spare = true;
-    worker->next_spare = pool->spares;
-    pool->spares = worker;
-    ilk__pool_set_busy(worker, false);
-    const uint32_t wakes = ilk_atomic_load(&worker->wakes, memory_order_relaxed); /* PL27 */
-    ilk__pool_update_calls(pool);
-    ilk_mutex_unlock(&pool->mutex);
-    /* A wake-up may have been for this worker. */
+void ilk__pool_pass_on(ilk_pool *pool) {
     if (ilk__pool_has_jobs(pool)) {
         ilk__pool_publish(pool);
     }
-    uint64_t deadline_ns = ilk_deadline_in_ns(pool->idle_ns);
-    while (ilk_atomic_load(&worker->wakes, memory_order_relaxed) == wakes) { /* PL14 */
-        if (ilk_park_wait(&worker->wakes, wakes, deadline_ns) == ILK_TIMEDOUT) {
-            ilk_mutex_lock(&pool->mutex);
-            const bool ends = worker->is_spare && pool->started > pool->kept;
-            if (ends) {
-                remove_spare(pool, worker);
-                worker->is_spare = false;
-                leave(worker, former);
-            }
-            ilk_mutex_unlock(&pool->mutex);
-            if (ends) {
-                return false;
-            }
-            deadline_ns = ILK_FOREVER; /* one of those that are kept */
-        }
-    }
-    worker->was_woken = true;
-    return true;
-}
-
-bool ilk__pool_end(struct pool_worker *worker, bool is_finished, struct pool_former *former) {
-    ilk_pool *pool = worker->pool;
-    ilk__pool_set_busy(worker, false);
-    if (is_finished) {
-        ilk__event_wake_all(&pool->idle); /* the others end as well */
-    }
-    ilk_mutex_lock(&pool->mutex);
-    pool->running--;
-    ilk__pool_update_calls(pool);
-    const bool is_kept = !is_finished && pool->started <= pool->kept;
-    /* Jobs: submitted after our last probe, before CALLS was up. */
-    const bool ends = !is_kept && !ilk__pool_has_jobs(pool);
-    ILK__REACHES(POOL_ENDS_IDLE, ends && !is_finished);
-    ILK__REACHES(POOL_STAYS_FOR_JOB, !is_kept && !ends);
-    if (ends) {
-        leave(worker, former);
-    } else {
-        pool->running++;
-        ilk__pool_update_calls(pool);
-    }
-    ilk_mutex_unlock(&pool->mutex);
-    return ends;
 }
 
 /* ---- Blocking ---- */
@@ -265,13 +199,6 @@ void ilk__pool_leave_place(struct pool_worker *worker, struct pool_wait *wait) {
     ilk__pool_update_calls(pool);
     ilk_mutex_unlock(&pool->mutex);
     ILK__REACHES(POOL_BLOCKED, true);
-}
-
-void ilk__pool_offer_place(ilk_pool *pool) {
-    /* Behind the fence of raising CALLS: a submission that we miss sees CALLS. */
-    if (ilk__pool_has_jobs(pool)) {
-        ilk__pool_publish(pool);
-    }
 }
 
 void ilk__pool_take_place(struct pool_worker *worker, struct pool_wait *wait) {
@@ -290,7 +217,7 @@ void ilk_pool_will_block(void) {
     struct pool_worker *worker = ilk__pool_worker();
     if (worker != NULL && worker->blocked++ == 0) {
         ilk__pool_leave_place(worker, NULL);
-        ilk__pool_offer_place(worker->pool);
+        ilk__pool_pass_on(worker->pool);
     }
 }
 

@@ -9,7 +9,7 @@
  * experiments and analysis" (1987). Melded with one root each, a million would be its children, and the next call that
  * takes it out would meld them all under the mutex.
  */
-#include "pool/timers.h"
+#include "pool/pool.h"
 
 #include "diagnostics/misuse.h"
 #include "diagnostics/names.h"
@@ -180,7 +180,7 @@ static ilk_timer *take_batch(struct pool_timers *timers, bool all) {
 static void hand_over(ilk_pool *pool, ilk_timer *timer) {
     while (timer != NULL) {
         ilk_timer *next = timer->sibling; /* the job may free the timer */
-        ilk__pool_push_promised(pool, &timer->job);
+        ilk__pool_push_outstanding(pool, &timer->job);
         timer = next;
     }
 }
@@ -264,12 +264,12 @@ ilk_job *ilk_timer_job(ilk_timer *timer) {
 }
 
 ilk_status ilk_pool_submit_at(ilk_pool *pool, ilk_timer *timer, uint64_t deadline_ns) {
-    if (!ilk__pool_promise(pool)) {
+    if (!ilk__pool_outstanding_add(pool)) {
         return ILK_CLOSED; /* before a thread is started for nothing; in a child of fork it would outlive the pool */
     }
     struct pool_timers *timers = existing_timers(pool);
     if (ILK_UNLIKELY(timers == NULL) && (timers = make_timers(pool)) == NULL) {
-        ilk__pool_promise_kept(pool);
+        ilk__pool_outstanding_remove(pool);
         return ILK_NOMEM;
     }
     ilk_mutex_lock(&timers->mutex);
@@ -277,7 +277,7 @@ ilk_status ilk_pool_submit_at(ilk_pool *pool, ilk_timer *timer, uint64_t deadlin
         ilk__misuse("ilk_pool_submit_at", pool, "the timer %p is set already", (const void *)timer);
     }
     if (timer->job.group != NULL) {
-        ilk__group_enter(timer->job.group, pool, 1);
+        ilk__group_enter(timer->job.group, pool);
     }
     timer->pool = pool;
     timer->deadline_ns = deadline_ns;
@@ -287,7 +287,7 @@ ilk_status ilk_pool_submit_at(ilk_pool *pool, ilk_timer *timer, uint64_t deadlin
     put_in(timers, timer);
     ilk_mutex_unlock(&timers->mutex);
     if (ilk_atomic_load(&pool->hands_back, memory_order_acquire)) { /* PL11 */
-        hand_over_all(pool, timers);                                /* close_now came after the promise */
+        hand_over_all(pool, timers);                                /* close_now came after it was added */
     }
     return ILK_OK;
 }
@@ -309,7 +309,7 @@ bool ilk_pool_cancel(ilk_pool *pool, ilk_timer *timer) {
         if (timer->job.group != NULL) {
             ilk__group_leave(timer->job.group, pool);
         }
-        ilk__pool_promise_kept(pool);
+        ilk__pool_outstanding_remove(pool);
     }
     return was_set;
 }

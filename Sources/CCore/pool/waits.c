@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a worker does while its job waits for a group or for a forked job.
+ * Waiting for a group, and what a worker does while its job waits for one or for a forked job.
  *
  *   1. It runs, on top of its job, jobs of what it waits for, and no others: those of the group; the forked job, and what
  *      that forks on another worker (leapfrogging); parts of the loop. Whatever runs on top, the job below waits for. So
@@ -25,6 +25,7 @@
 #include "pool/pool.h"
 
 #include "platform/clock.h"
+#include "pool/watch.h"
 #include "wait/spin.h"
 #include <interlock/park.h>
 
@@ -96,7 +97,7 @@ static ilk_job *sleep_awaiting(struct pool_worker *worker, struct pool_wait *wai
     wait->will_sleep(wait->object);
     ilk_job *job = find_awaited(worker, wait); /* a part that has come meanwhile is worth no thread */
     if (job == NULL) {
-        ilk__pool_offer_place(worker->pool);
+        ilk__pool_pass_on(worker->pool);
     }
     while (job == NULL) {
         /* WA1 acquire, pairs with WA2 (release, stepping the count).
@@ -114,31 +115,6 @@ static ilk_job *sleep_awaiting(struct pool_worker *worker, struct pool_wait *wai
     }
     ilk__pool_take_place(worker, wait);
     return job;
-}
-
-static void wake(struct pool_worker *worker) {
-    /* WA2 release, pairs with WA1 (acquire, about to park): the end that the step is for is visible to
-     * the worker that finds the new count. */
-    ilk_atomic_fetch_add(&worker->wakes, 1, memory_order_release);
-    ilk_park_wake(&worker->wakes, 1);
-}
-
-void ilk__pool_wake_waits(ilk_pool *pool) {
-    struct pool_wait *wait;
-    LIST_FOREACH(wait, &pool->waits, link) {
-        wake(wait->worker);
-    }
-}
-
-void ilk__pool_end_waits(ilk_pool *pool, const void *object) {
-    struct pool_wait *wait;
-    ilk_mutex_lock(&pool->mutex);
-    LIST_FOREACH(wait, &pool->waits, link) {
-        if (wait->object == object) {
-            wake(wait->worker);
-        }
-    }
-    ilk_mutex_unlock(&pool->mutex);
 }
 
 /* With a job, or with the end of what was waited for. */
@@ -174,5 +150,78 @@ ilk_status ilk__pool_await(struct pool_worker *worker, struct pool_wait *wait) {
         probe = 0;
     }
     spin_has_ended(worker, probe);
+    return status;
+}
+
+/* ---- Groups ---- */
+
+static bool group_is_over(void *context) {
+    const ilk_group *group = context;
+    /* GR7 acquire, pairs with GR4 (acq_rel, leaving): we see what every job did. */
+    return ilk_atomic_load(&group->word, memory_order_acquire) < GROUP_ONE;
+}
+
+/* Over, or its jobs are another pool's by now, and their end wakes no worker of this one. */
+static bool group_has_left(void *object) {
+    const ilk_group *group = object;
+    return group_is_over(object) ||
+           ilk_atomic_load(&group->pool, memory_order_relaxed) != ilk__pool_worker()->pool; /* GR2 */
+}
+
+static void group_will_sleep(void *object) {
+    ilk_group *group = object;
+    /* GR10 release, pairs with GR4 (acq_rel, leaving).
+     * Carries: the worker in its pool's list of waits.
+     * If weaker: the last job finds the list without it. */
+    ilk_atomic_fetch_or(&group->word, GROUP_WORKERS, memory_order_release);
+}
+
+static ilk_status sleep_on_word(ilk_group *group, uint64_t deadline_ns) {
+    for (;;) {
+        uint32_t word = ilk_atomic_load(&group->word, memory_order_acquire); /* GR7 */
+        if (word < GROUP_ONE) {
+            return ILK_OK;
+        }
+        /* GR9 relaxed: a step of one word, a read-modify-write that GR4 reads. */
+        if ((word & GROUP_SLEEPERS) == 0 &&
+            !ilk_atomic_compare_exchange(&group->word, &word, word | GROUP_SLEEPERS, memory_order_relaxed,
+                                         memory_order_relaxed)) {
+            continue;
+        }
+        if (ilk_park_wait(&group->word, word | GROUP_SLEEPERS, deadline_ns) == ILK_TIMEDOUT) {
+            return group_is_over(group) ? ILK_OK : ILK_TIMEDOUT;
+        }
+    }
+}
+
+static ilk_status group_wait(ilk_group *group, uint64_t deadline_ns) {
+    struct pool_worker *worker = ilk__pool_worker();
+    /* Between will_block and did_block another thread has the worker's place. */
+    if (worker != NULL && worker->blocked == 0 &&
+        worker->pool == ilk_atomic_load(&group->pool, memory_order_relaxed)) { /* GR2 */
+        struct pool_wait wait = {.object = group,
+                                 .group = group,
+                                 .is_over = group_has_left,
+                                 .will_sleep = group_will_sleep,
+                                 .deadline_ns = deadline_ns};
+        const ilk_status status = ilk__pool_await(worker, &wait);
+        if (status != ILK_OK || group_is_over(group)) {
+            return status;
+        }
+    }
+    ilk_pool_will_block();
+    const ilk_status status = sleep_on_word(group, deadline_ns);
+    ilk_pool_did_block();
+    return status;
+}
+
+ILK_NOINLINE ilk_status ilk_group_wait_until(ilk_group *group, uint64_t deadline_ns) {
+    if (group_is_over(group)) {
+        return ILK_OK;
+    }
+    struct ilk__idle_watch watch;
+    ilk__pool_watch_begin(&watch, "group", group, deadline_ns, ILK__CALLER);
+    const ilk_status status = group_wait(group, deadline_ns);
+    ilk__watch_idle_end(&watch);
     return status;
 }

@@ -10,6 +10,7 @@
 #include "platform/local.h"
 #include "pool/watch.h"
 #include "wait/spin.h"
+#include <interlock/park.h>
 #include <stdlib.h>
 
 /* Guarantee D: so that no job starves, one pick of eight is the turn of a place that the usual order may pass by for
@@ -103,35 +104,6 @@ static ilk_job *find_job(struct pool_worker *worker) ILK_NONBLOCKING {
     return job;
 }
 
-bool ilk__pool_has_jobs(ilk_pool *pool) ILK_NONBLOCKING {
-    for (uint32_t priority = 0; priority < POOL_PRIORITIES; priority++) {
-        if (ilk__pool_queue_has_jobs(pool, priority)) {
-            return true;
-        }
-    }
-    return ilk__pool_deques_have_jobs(pool); /* after the queues, from which jobs go to deques */
-}
-
-bool ilk__pool_deques_have_jobs(ilk_pool *pool) ILK_NONBLOCKING {
-    const uint32_t places = ilk_atomic_load(&pool->places, memory_order_acquire); /* PL7 */
-    for (uint32_t place = 0; place < places; place++) {
-        struct pool_worker *worker = ilk_atomic_load(&pool->workers[place], memory_order_relaxed); /* PL9 */
-        if (deque_has_jobs(&worker->deque)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Guarantee E says when a submission wakes or starts a thread. */
-ILK_TRUSTED_NONBLOCKING_BEGIN
-ILK_NOINLINE void ilk__pool_wake(ilk_pool *pool) ILK_NONBLOCKING {
-    if (ilk__event_wake_one(&pool->idle)) {
-        ilk__pool_need_thread(pool);
-    }
-}
-ILK_TRUSTED_NONBLOCKING_END
-
 /* ---- Running ---- */
 
 void ilk__pool_hand_back(ilk_pool *pool, ilk_job *job) {
@@ -149,6 +121,19 @@ void ilk__pool_end_child(const ilk_pool *pool) {
     }
 }
 
+/* On a thread that is not its owner's. Out of line: other jobs would save registers for it (2 of 237 instructions). */
+static ILK_NOINLINE void end_forked(ilk_pool *pool, ilk_job *job) {
+    /* FJ1 acq_rel, pairs with FJ2 (acquire, joining) and FJ3 (release, an owner that sleeps).
+     * Carries: what the job did; and the owner in the list of waits.
+     * If weaker: the owner misses it, or frees the job too early; or we find the list without it. */
+    const uint32_t before = ilk_atomic_exchange(&job->state, JOB_DONE, memory_order_acq_rel);
+    if (before == JOB_AWAITED) {
+        ilk__pool_end_waits(pool, job);
+    } else if (before == JOB_SLEPT_ON) {
+        ilk_park_wake(&job->state, 1);
+    }
+}
+
 static void run_job(struct pool_worker *worker, ilk_job *job) {
     ilk_pool *pool = worker->pool;
     const uint32_t blocked = worker->blocked;
@@ -159,7 +144,7 @@ static void run_job(struct pool_worker *worker, ilk_job *job) {
         worker->scope = job;
         job->function(job->context);
         worker->scope = scope;
-        ilk__pool_fork_done(pool, job);
+        end_forked(pool, job);
         /* PL11 acquire, pairs with PL12 (release, close_now): the function to hand back to. */
     } else if (ILK_UNLIKELY(ilk_atomic_load(&pool->hands_back, memory_order_acquire))) {
         ilk__pool_hand_back(pool, job);
@@ -211,36 +196,10 @@ static void sleep_once(struct pool_worker *worker, uint64_t deadline_ns) {
 /* One wake-up at a time: the woken worker wakes the next, if there is more to do than it has in hand. */
 static void pass_wake_up_on(struct pool_worker *worker) {
     worker->was_woken = false;
-    if (ilk__pool_has_jobs(worker->pool)) {
-        ilk__pool_publish(worker->pool);
-    }
+    ilk__pool_pass_on(worker->pool);
 }
 
 /* ---- A worker's life ---- */
-
-void ilk__pool_set_busy(struct pool_worker *worker, bool is_busy) {
-    if (worker->is_busy == is_busy) {
-        return;
-    }
-    ilk_pool *pool = worker->pool;
-    worker->is_busy = is_busy;
-    if (is_busy) {
-        /* PL26 relaxed: steps of one word. A worker that is mistaken about the others leaves early, or sleeps until it
-         * is woken here; the one that has the jobs is not mistaken about itself. */
-        ilk_atomic_fetch_add(&pool->busy, POOL_BUSY_ONE, memory_order_relaxed);
-        return;
-    }
-    /* IL2 release, pairs with IL3 (acquire, asking whether the pool is idle).
-     * Carries: what the worker's jobs did and submitted.
-     * If weaker: a thread that waits until the pool is idle misses a job, or what it did. */
-    const uint64_t before = ilk_atomic_fetch_sub(&pool->busy, 1, memory_order_release);
-    if ((uint32_t)before == 1) {
-        ilk__pool_wake_watchers(pool);
-        if (ilk__pool_is_drained(pool)) {
-            ilk__event_wake_all(&pool->idle); /* finished, while others slept */
-        }
-    }
-}
 
 /* Drained, and no other worker is in a job that may fork more. */
 static bool is_finished(struct pool_worker *worker) {

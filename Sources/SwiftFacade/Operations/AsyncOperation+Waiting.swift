@@ -12,7 +12,9 @@ extension AsyncOperation {
     /// Each hook runs exactly once, after dependents were released, on the thread that finishes the operation (or on
     /// this one), and is then freed.
     public final func onFinish(_ hook: @escaping @Sendable (Outcome) -> Void) {
-        if record.withLock({ $0.addFinishHook { hook(Self.own($0).finalOutcome) } }) == nil { hook(finalOutcome) }
+        if record.withLock({ $0.addFinishHook { hook(Self.own($0).finalOutcome) } }) == nil {
+            hook(finalOutcome)
+        }
     }
 
     // MARK: Blocking

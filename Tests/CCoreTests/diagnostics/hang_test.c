@@ -255,9 +255,20 @@ static void names_are_escaped(void **state) {
     const char *json = diagnosis(ILK_AS_JSON);
     check_contains(json, "\"name\": \"a \\\"b\\\" \\\\ \\u003cscript> \\u000a \xEF\xBF\xBD \xc3\xa9\"");
     check(strstr(json, "<script") == NULL);
-    const char *page = diagnosis(ILK_AS_PAGE);
-    check_contains(page, "<script type=\"application/json\" id=\"report\">");
     check_equal(ilk_set_name(&mutex, NULL), ILK_OK);
+}
+
+/* The JSON is one element of the page, which it cannot leave: names_are_escaped. The viewer is a file of its own. */
+static void a_page_carries_the_json_and_not_the_viewer(void **state) {
+    (void)state;
+    ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
+    const size_t json = strlen(diagnosis(ILK_AS_JSON));
+    const char *page = diagnosis(ILK_AS_PAGE);
+    check(strncmp(page, "<!DOCTYPE html>\n", 16) == 0);
+    check_contains(page, "<script type=\"application/json\" id=\"report\">\n{\n \"interlock\": ");
+    check_contains(page, "\n}\n</script>\n");
+    check_contains(page, "\"diagnosis.html\"");
+    check(strlen(page) < json + 2048);
 }
 
 /* Each byte that begins no character of UTF-8 becomes U+FFFD: halves of surrogate pairs, forms longer than they need be,
@@ -391,6 +402,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_stack_of_a_wait_begins_outside_the_library),
     cmocka_unit_test(a_permit_that_another_thread_gave_is_held_by_none),
     cmocka_unit_test(names_are_escaped),
+    cmocka_unit_test(a_page_carries_the_json_and_not_the_viewer),
     cmocka_unit_test(the_json_is_utf8_whatever_the_names_are),
     cmocka_unit_test(writing_that_fails_is_told),
     cmocka_unit_test(handlers_may_interrupt_diagnosis),

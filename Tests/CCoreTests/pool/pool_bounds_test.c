@@ -80,15 +80,15 @@ static void a_pool_runs_no_more_jobs_than_threads_once_a_job_has_blocked(void **
 static struct stage hand_over = STAGE_INIT; /* 1: a timer's job is to be submitted; 2: it may be */
 static bool holds_hand_over;
 
-void __real_ilk__pool_push_promised(ilk_pool *pool, ilk_job *job);
-void __wrap_ilk__pool_push_promised(ilk_pool *pool, ilk_job *job);
+void __real_ilk__pool_push_outstanding(ilk_pool *pool, ilk_job *job);
+void __wrap_ilk__pool_push_outstanding(ilk_pool *pool, ilk_job *job);
 
-void __wrap_ilk__pool_push_promised(ilk_pool *pool, ilk_job *job) {
+void __wrap_ilk__pool_push_outstanding(ilk_pool *pool, ilk_job *job) {
     if (holds_hand_over && stage_now(&hand_over) == 0) {
         stage_reach(&hand_over, 1);
         stage_await(&hand_over, 2);
     }
-    __real_ilk__pool_push_promised(pool, job);
+    __real_ilk__pool_push_outstanding(pool, job);
 }
 
 static void nothing(void *unused) {

@@ -126,7 +126,7 @@ static void block_and_close_with_timer(void) {
     end(s.pool);
 }
 EX_SCENARIO(spare_cancel){
-    .name = "pool-cancel-the-last-promise-beside-a-spare-thread",
+    .name = "pool-cancel-the-last-timer-beside-a-spare-thread",
     .slow = true,
     .claim = "a closed pool ends when its last timer is cancelled and only a spare thread is left",
     .setup = setup_one_of_two,
@@ -184,7 +184,7 @@ EX_SCENARIO(idle_beside){
 };
 
 EX_MUST_REACH(states){
-    {"pool-cancel-the-last-promise-beside-a-spare-thread",
+    {"pool-cancel-the-last-timer-beside-a-spare-thread",
      {EX_SEMAPHORE_WAITS, EX_SEMAPHORE_LATE_IN_QUEUE, EX_MUTEX_SLEEPS, EX_MUTEX_WAKES, EX_POOL_STEALS,
       EX_POOL_REFILLS, EX_POOL_SLEEPS, EX_POOL_STARTS, EX_POOL_SPARE, EX_POOL_SPARE_WOKEN, EX_POOL_ENDS_IDLE,
       EX_POOL_BLOCKED, EX_GROUP_WAKES}},

@@ -122,7 +122,7 @@ static void set_soon_and_wait_idle(void) {
 }
 EX_SCENARIO(idle_timer){
     .name = "pool-timer-wait_idle_until",
-    .claim = "a pool with a timer is idle when its job has run, however its promise is kept",
+    .claim = "a pool with a timer is idle when its job has run, however that came",
     .setup = setup_one,
     .threads = {set_soon_and_wait_idle, thread_0, thread_1},
     .check = check_accepted,
@@ -168,7 +168,7 @@ static void close_and_wait_idle(void) {
     end(s.pool);
 }
 EX_SCENARIO(idle_cancel_closed){
-    .name = "pool-cancel-the-last-promise-beside-wait_idle_until",
+    .name = "pool-cancel-the-last-timer-beside-wait_idle_until",
     .claim =
         "a closed pool ends when its last timer is cancelled beside a thread that waits until it is idle",
     .setup = setup_one,
@@ -179,7 +179,7 @@ EX_SCENARIO(idle_cancel_closed){
 
 EX_MUST_REACH(states){
     {"pool-cancel-beside-wait_idle_until", {EX_SEMAPHORE_WAITS, EX_POOL_SLEEPS, EX_POOL_IDLE_PARKS}},
-    {"pool-cancel-the-last-promise-beside-wait_idle_until",
+    {"pool-cancel-the-last-timer-beside-wait_idle_until",
      {EX_SEMAPHORE_WAITS, EX_POOL_SLEEPS, EX_POOL_IDLE_PARKS}},
     {"pool-job-waits-beside-a-submission-on-the-only-thread",
      {EX_EVENT_CALLS, EX_POOL_BLOCKED, EX_POOL_WAIT_PARKS, EX_POOL_STUCK_FINDS, EX_GROUP_WAKES_WORKERS}},

@@ -172,9 +172,9 @@ public enum Diagnostics {
     public enum Form: Sendable {
         /// For people.
         case text
-        /// For programs; `docs/diagnosis.md` has the keys.
+        /// For programs, and for `viewer/diagnosis.html`, which draws it; `docs/diagnosis.md` has the keys.
         case json
-        /// A page of HTML that needs nothing else.
+        /// A page of HTML that carries the JSON; `viewer/diagnosis.html` of the package draws it if it is in the same folder.
         case page
     }
 

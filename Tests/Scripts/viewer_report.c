@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A program with something in every section of a report, which it writes to standard output as a page: two threads in a
- * circle, waits and holds, a ring whose depth changed, two opposite orders, more objects than the page shows at first.
- * Its names are markup. page_browser.py runs it.
+ * A program with something in every section of a report: two threads in a circle, waits and holds, a ring whose depth
+ * changed, two opposite orders, more objects than the viewer shows at first. It writes one to the file that is named first,
+ * as JSON, and to the second, as a page. Its names are markup. viewer_browser.py runs it.
  */
 #include <interlock/diagnostics.h>
 #include <interlock/mpmc.h>
@@ -23,7 +23,7 @@ static pthread_barrier_t both;
 
 static void require(bool holds, const char *what) {
     if (!holds) {
-        fprintf(stderr, "page_report: %s\n", what);
+        fprintf(stderr, "viewer_report: %s\n", what);
         exit(1);
     }
 }
@@ -136,7 +136,13 @@ static bool is_wedged(void) {
     return strstr(text, "circle 1: ") != NULL;
 }
 
-int main(void) {
+static void write_to(const char *path, ilk_diagnosis_form form) {
+    FILE *file = fopen(path, "w");
+    require(file != NULL && ilk_write_diagnosis(fileno(file), form) == ILK_OK, path);
+}
+
+int main(int count, char **arguments) {
+    require(count == 3, "usage: viewer_report JSON PAGE");
     pthread_t clerk, teller;
     ilk_diagnose(ILK_DIAGNOSE_ALL);
     ilk_set_report_handler(say_nothing, NULL);
@@ -149,6 +155,7 @@ int main(void) {
     while (!is_wedged()) {
         rest();
     }
-    require(ilk_write_diagnosis(STDOUT_FILENO, ILK_AS_PAGE) == ILK_OK, "no page");
+    write_to(arguments[1], ILK_AS_JSON);
+    write_to(arguments[2], ILK_AS_PAGE);
     _exit(0); /* two threads wait for ever */
 }

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of a report in a browser: page_report.c writes a real one, headless Chromium draws it, and what it has drawn
-is compared with the report's JSON. Without a Chromium the tests are skipped.
+"""The viewer of reports in a browser: viewer_report.c writes a real report, headless Chromium draws it, and what it has
+drawn is compared with the report's JSON. Without a Chromium the tests are skipped.
 
-INTERLOCK_PICTURES=FOLDER keeps pictures of the page.
+INTERLOCK_PICTURES=FOLDER keeps pictures of it.
 """
 
 import itertools
@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -33,15 +34,18 @@ HIDDEN = """(() => {
 })()"""
 
 
-def written_page(folder):
-    """The page that the program writes, by a program whose name is markup."""
+def write_reports(folder):
+    """report.json, the page report.html, and whole.html, which has the JSON inside the viewer: as docs/diagnosis.md says."""
     sources = [str(path) for path in sorted((ROOT / "Sources/CCore").rglob("*.[cS]"))]
-    program = os.path.join(folder, "<u>page<u>")
+    program = os.path.join(folder, "<u>viewed<u>")
     subprocess.run(
         [os.environ.get("CC", "cc"), "-std=gnu11", "-D_GNU_SOURCE", f"-I{ROOT}/include", f"-I{ROOT}/Sources/CCore",
-         str(ROOT / "Tests/Scripts/page_report.c"), *sources, "-o", program, "-lpthread", "-lbsd"],
+         str(ROOT / "Tests/Scripts/viewer_report.c"), *sources, "-o", program, "-lpthread", "-lbsd"],
         check=True, timeout=300)
-    return subprocess.run([program], check=True, capture_output=True, text=True, timeout=120).stdout
+    subprocess.run([program, "report.json", "report.html"], cwd=folder, check=True, timeout=120)
+    shutil.copy(ROOT / "viewer/diagnosis.html", folder)
+    command = re.search(r"^sed .* whole\.html$", (ROOT / "docs/diagnosis.md").read_text(encoding="utf-8"), re.M).group()
+    subprocess.run(["sh", "-c", command], cwd=folder, check=True, timeout=60)
 
 
 def waits_of(report):
@@ -55,31 +59,33 @@ def waits_of(report):
 
 
 @unittest.skipUnless(CHROMIUM, NO_BROWSER)
-class PageInBrowser(unittest.TestCase):
+class ViewerInBrowser(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = cls.enterClassContext(tempfile.TemporaryDirectory())
-        cls.page = written_page(cls.folder)
-        text = re.search(r'id="report">(.*?)</script>', cls.page, re.S).group(1)
-        cls.report = json.loads(text)
+        write_reports(cls.folder)
+        cls.report = json.loads(cls.path("report.json").read_text(encoding="utf-8"))
         cls.browser = cls.enterClassContext(browser.Browser(CHROMIUM))
-        cls.url = cls.write("report.html", cls.page)
+        cls.url = cls.path("whole.html").as_uri()
 
     @classmethod
     def tearDownClass(cls):
         folder = os.environ.get("INTERLOCK_PICTURES")
         for width, is_dark in itertools.product(WIDTHS, (False, True)) if folder else ():
             cls.browser.load(cls.url, width, is_dark)
-            cls.browser.picture(os.path.join(folder, f"page-{width}-{'dark' if is_dark else 'light'}.png"))
+            cls.browser.picture(os.path.join(folder, f"viewer-{width}-{'dark' if is_dark else 'light'}.png"))
 
     @classmethod
-    def write(cls, name, page):
-        path = pathlib.Path(cls.folder, name)
-        path.write_text(page, encoding="utf-8")
-        return path.as_uri()
+    def path(cls, name):
+        return pathlib.Path(cls.folder, name)
 
-    def load(self, width=1100, is_dark=False, url=None):
-        self.browser.load(url or self.url, width, is_dark)
+    def load(self, width=1100, is_dark=False, name="whole.html"):
+        self.browser.load(self.path(name).as_uri(), width, is_dark)
+
+    def await_that(self, condition):
+        """Asks the page, frame by frame, until it holds; the browser's limit ends it."""
+        self.browser.value(f"new Promise(done => {{ const look = () => {condition} ? done() : requestAnimationFrame(look); "
+                           "look(); })")
 
     def count(self, selector):
         return self.browser.value(f"document.querySelectorAll({json.dumps(selector)}).length")
@@ -178,8 +184,8 @@ class PageInBrowser(unittest.TestCase):
         for name in ("<img src=x onerror=alert(1)>", "</script><script>alert(2)</script>", "<svg onload=alert(3)>",
                      'prices & "<b>more</b>"', "<b>clerk</b>", "<i>teller</i>"):
             self.assertIn(name, text)
-        self.assertEqual(self.texts("h1"), ["Report of <u>page<u>"])
-        self.assertEqual(self.browser.value("document.title"), "Report of <u>page<u>")
+        self.assertEqual(self.texts("h1"), ["Report of <u>viewed<u>"])
+        self.assertEqual(self.browser.value("document.title"), "Report of <u>viewed<u>")
 
     def test_nothing_overflows_sideways(self):
         for width in WIDTHS:
@@ -197,11 +203,52 @@ class PageInBrowser(unittest.TestCase):
                 "(style => [style.backgroundColor, style.color])(getComputedStyle(document.body))"))
         self.assertEqual(colors, [["rgb(255, 255, 255)", "rgb(22, 25, 29)"], ["rgb(20, 23, 27)", "rgb(232, 235, 239)"]])
 
-    def test_a_page_without_a_report_says_so(self):
-        begin, end = self.page.split(re.search(r'id="report">(.*?)</script>', self.page, re.S).group(1))
-        self.load(url=self.write("empty.html", begin + "{" + end))
+    # ---- How a report comes to it ----
+
+    def has_drawn_the_report(self):
         self.assertEqual(self.browser.complaints, [])
-        self.assertIn("There is no report in this page", self.texts("main")[0])
+        self.assertEqual(self.count("section[aria-labelledby=threads] tbody tr"), len(self.report["threads"]))
+        self.assertEqual((self.count("h1"), self.count("nav")), (1, 1))
+
+    def test_it_asks_for_a_report_and_draws_the_file_that_is_chosen(self):
+        self.load(name="diagnosis.html")
+        self.assertEqual(self.browser.complaints, [])
+        self.assertIn("Choose a report", self.texts("main")[0])
+        self.browser.choose("#file", self.path("report.json"))
+        self.await_that("document.title.startsWith('Report of')")
+        self.has_drawn_the_report()
+
+    def test_it_draws_what_is_dropped_in_the_place_of_what_was_shown(self):
+        self.load()
+        for name in ("report.html", "report.json"):
+            text = json.dumps(self.path(name).read_text(encoding="utf-8"))
+            self.browser.value(f"{{ document.title = ''; const dataTransfer = new DataTransfer(); "
+                               f"dataTransfer.items.add(new File([{text}], '{name}')); "
+                               "document.body.dispatchEvent(new DragEvent('drop', { dataTransfer, bubbles: true })); }")
+            self.await_that("document.title.startsWith('Report of')")
+            self.has_drawn_the_report()
+
+    def test_what_is_no_report_is_told(self):
+        for text in ("{", "[]", "null", '{"threads": []}'):
+            self.path("other.html").write_text(
+                (ROOT / "viewer/diagnosis.html").read_text(encoding="utf-8").replace("@REPORT@", text, 1), encoding="utf-8")
+            self.load(name="other.html")
+            self.assertEqual(self.browser.complaints, [])
+            self.assertIn("There is no report in this", self.texts("main")[0])
+
+    def test_a_programs_page_is_drawn_by_the_viewer_in_its_folder(self):
+        self.load(name="report.html")
+        self.await_that("document.getElementById('hint').hidden")
+        self.assertEqual(self.browser.complaints, [])
+        rows = "document.querySelectorAll('section[aria-labelledby=threads] tbody tr').length"
+        self.assertEqual(self.browser.value_in_frame(rows), len(self.report["threads"]))
+
+    def test_a_programs_page_alone_says_where_the_viewer_is(self):
+        self.path("alone").mkdir()
+        shutil.copy(self.path("report.html"), self.path("alone"))
+        self.load(name="alone/report.html")
+        self.assertFalse(self.browser.value("document.getElementById('hint').hidden"))
+        self.assertIn("share/interlock", self.texts("#hint")[0])
 
 
 if __name__ == "__main__":
