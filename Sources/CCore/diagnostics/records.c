@@ -164,8 +164,7 @@ static void copy_words(const ilk__record_word *from, ilk__record_word *to, size_
 
 bool ilk__record_copy(const struct ilk__record *record, struct ilk__record *copy) {
     for (unsigned attempt = 0; attempt < COPY_ATTEMPTS; attempt++) {
-        /* RC4 acquire, pairs with RC3: an even version: what its writer wrote before is whole: an even
-         * version: what its writer wrote before is whole. */
+        /* RC4 acquire, pairs with RC3: an even version: what its writer wrote before is whole. */
         const uint32_t before = ilk_atomic_load(&record->version, memory_order_acquire);
         const uint32_t thread = ilk__record_thread(record);
         if (thread == 0) {

@@ -34,8 +34,7 @@ void ilk__requests_post(struct ilk__requests *requests, uint32_t bits) {
 
 uint32_t ilk__requests_take(struct ilk__requests *requests, uint64_t deadline_ns) {
     for (;;) {
-        /* RQ2 acquire, pairs with RQ1: we work by the settings that the request is about: we work by the
-         * settings that the request is about. */
+        /* RQ2 acquire, pairs with RQ1: we work by the settings that the request is about. */
         const uint32_t bits = ilk_atomic_exchange(&requests->bits, 0, memory_order_acquire);
         if (bits != 0 || ilk__futex_wait(&requests->bits, 0, deadline_ns) == ETIMEDOUT) {
             return bits;
