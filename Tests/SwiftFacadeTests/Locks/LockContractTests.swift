@@ -11,7 +11,7 @@ import Testing
     /// keeps the next round's writes away from this round's reads.
     @Test func whatAPartyDidIsVisibleAfterTheMeeting() {
         let parties = 3
-        let barrier = ThreadBarrier(parties: parties)
+        let barrier = Barrier(parties: parties)
         nonisolated(unsafe) let cells = UnsafeMutableBufferPointer<Int>.allocate(capacity: parties)
         cells.initialize(repeating: 0)
         defer { cells.deallocate() }
@@ -57,7 +57,7 @@ import Testing
             semaphore.signal()
             try await semaphore.withPermit {}
             try await Latch(count: 0).wait()
-            return try await ThreadBarrier(parties: 1).wait()
+            return try await Barrier(parties: 1).wait()
         }
         task.cancel()
         #expect(try await task.value)
@@ -127,8 +127,8 @@ import Testing
 
     @Test func aBarrierForTooManyIsReported() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            _ = ThreadBarrier(parties: 4_294_967_296)
+            _ = Barrier(parties: 4_294_967_296)
         }
-        #expect(result?.report.contains("interlock: ThreadBarrier.init(): 4294967296 parties") == true)
+        #expect(result?.report.contains("interlock: Barrier.init(): 4294967296 parties") == true)
     }
 }

@@ -17,7 +17,7 @@ import Interlock
         #expect(SharedReadWriteLock(1, name: "visits").name == "visits")
         #expect(FIFOSemaphore(permits: 1, name: "downloads").name == "downloads")
         #expect(Latch(count: 1, name: "ready").name == "ready")
-        #expect(ThreadBarrier(parties: 2, name: "step").name == "step")
+        #expect(Barrier(parties: 2, name: "step").name == "step")
         #expect(PriorityInheritingMutex(1, name: "levels").name == "levels")
         #expect(AsyncMutex(1, name: "sessions").name == "sessions")
 
@@ -25,7 +25,7 @@ import Interlock
         #expect(SharedReadWriteLock(1).name == nil)
         #expect(FIFOSemaphore(permits: 1).name == nil)
         #expect(Latch(count: 1).name == nil)
-        #expect(ThreadBarrier(parties: 2).name == nil)
+        #expect(Barrier(parties: 2).name == nil)
         #expect(PriorityInheritingMutex(1).name == nil)
         #expect(AsyncMutex(1).name == nil)
         #expect(
@@ -87,9 +87,9 @@ import Interlock
         }
         #expect(lock?.report.contains(" \"rates\"): ") == true)
         let barrier = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            _ = ThreadBarrier(parties: 0, name: "step")
+            _ = Barrier(parties: 0, name: "step")
         }
-        #expect(barrier?.report.contains("interlock: ThreadBarrier.init(\"step\"): 0 parties") == true)
+        #expect(barrier?.report.contains("interlock: Barrier.init(\"step\"): 0 parties") == true)
     }
 
     /// The address that a debugger shows, not a hash that differs from run to run.

@@ -423,8 +423,8 @@ import Testing
         ),
         Program(
             claim: "a task does not block its thread in a barrier",
-            right: "func f(_ barrier: ThreadBarrier) async throws { _ = try await barrier.wait() }",
-            wrong: "func f(_ barrier: ThreadBarrier) async throws { _ = barrier.wait() }",
+            right: "func f(_ barrier: Barrier) async throws { _ = try await barrier.wait() }",
+            wrong: "func f(_ barrier: Barrier) async throws { _ = barrier.wait() }",
             complaint: "not marked with 'await'"
         ),
         Program(

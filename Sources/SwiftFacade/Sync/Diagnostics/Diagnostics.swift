@@ -28,7 +28,7 @@ import Darwin
 /// JSON or as a page by the name's ending.
 ///
 /// Watched are ``ReadWriteLock``, ``SharedReadWriteLock``, the collections, ``FIFOSemaphore``,
-/// ``PriorityInheritingMutex``, the rings, waits for a ``Latch`` or ``ThreadBarrier``, and waits for operations, jobs
+/// ``PriorityInheritingMutex``, the rings, waits for a ``Latch`` or ``Barrier``, and waits for operations, jobs
 /// and a ``WorkerGroup``. Of dispatch queues, the serial ones that ``GCD`` made are watched: a `GCD.sync` without a limit
 /// asks for its queue, and what the helpers of ``GCD``, groups, runners and timers run on a queue holds it. A task that
 /// suspends holds up no thread: it is not seen.
