@@ -36,7 +36,7 @@ struct DiagnosticsOrderTests {
     @Test func twoLocksTakenInOppositeOrderAreReportedAtTheSecond() async {
         await #expect(processExitsWith: .success) {
             try synchronously {
-                Diagnostics.enable(.order)
+                Diagnostics.enabled = .order
                 let reports = keepReports()
                 let accounts = ReadWriteLock(1, name: "accounts")
                 let orders = ReadWriteLock(2, name: "orders")
@@ -60,7 +60,7 @@ struct DiagnosticsOrderTests {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
             synchronously {
                 alarm(20)
-                Diagnostics.enable(.order)
+                Diagnostics.enabled = .order
                 Diagnostics.onReport { report in
                     FileHandle.standardError.write(Data("of kind \(report.kind): \(report)\n".utf8))
                 }
@@ -77,7 +77,7 @@ struct DiagnosticsOrderTests {
     @Test func mutexesSemaphoresAndCollectionsAreSeen() async {
         await #expect(processExitsWith: .success) {
             synchronously {
-                Diagnostics.enable(.order)
+                Diagnostics.enabled = .order
                 let reports = keepReports()
                 let mutex = PriorityInheritingMutex(0, name: "mutex")
                 let semaphore = FIFOSemaphore(permits: 1, name: "permit")
@@ -102,7 +102,7 @@ struct DiagnosticsOrderTests {
     @Test func queuesTakenInOppositeOrderAreReported() async {
         await #expect(processExitsWith: .success) {
             synchronously {
-                Diagnostics.enable(.order)
+                Diagnostics.enabled = .order
                 let reports = keepReports()
                 let accounts = GCD.serialQueue(label: "accounts")
                 let orders = GCD.serialQueue(label: "orders")
@@ -132,7 +132,7 @@ struct DiagnosticsOrderTests {
     /// Each helper's work takes a mutex of its own on the queue; then the queue is asked for inside that mutex.
     @Test func whatTheHelpersRunOnAQueueHoldsIt() async {
         await #expect(processExitsWith: .success) {
-            Diagnostics.enable(.order)
+            Diagnostics.enabled = .order
             let reports = keepReports()
             let queue = GCD.serialQueue(label: "held")
             let runner = BoundedRunner(limit: 1, on: queue)
@@ -173,7 +173,7 @@ struct DiagnosticsOrderTests {
     @Test(arguments: [false, true]) func aPermitThatWasHandedOverIsHeld(trying: Bool) async {
         await #expect(processExitsWith: .success) { [trying] in
             synchronously {
-                Diagnostics.enable(.order)
+                Diagnostics.enabled = .order
                 let reports = keepReports()
                 let semaphore = FIFOSemaphore(permits: 1, name: "permit")
                 let mutex = PriorityInheritingMutex(0, name: "mutex")
@@ -210,7 +210,7 @@ struct DiagnosticsOrderTests {
                     init(_ end: @escaping @Sendable () -> Void) { self.end = end }
                     deinit { end() }
                 }
-                Diagnostics.enable(.order)
+                Diagnostics.enabled = .order
                 let seen = SafeArray<String>()
                 func set(_ end: @escaping @Sendable () -> Void) {
                     let capture = Capture(end)
@@ -242,7 +242,7 @@ struct DiagnosticsOrderTests {
     }
 
     private static func reportBesideSettingHandlers(rounds: Int) {
-        Diagnostics.enable(.order)
+        Diagnostics.enabled = .order
         let (seen, done) = (Counter(), Counter())
         let setter = TestThread {
             while done.value == 0 {
@@ -263,7 +263,7 @@ struct DiagnosticsOrderTests {
 
     @Test func correctProgramsAreSilent() async {
         await #expect(processExitsWith: .success) {
-            Diagnostics.enable(.order)
+            Diagnostics.enabled = .order
             let reports = keepReports()
             let array = SafeArray<Int>()
             let dictionary = SafeDictionary<Int, Int>()
@@ -294,7 +294,7 @@ struct DiagnosticsOrderTests {
     @Test func theFirstReportEndsTheProcessWhereThatIsAskedFor() async throws {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             synchronously {
-                Diagnostics.enable(.order)
+                Diagnostics.enabled = .order
                 Diagnostics.abortsOnInversion(true)
                 let one = PriorityInheritingMutex(0, name: "one")
                 let other = PriorityInheritingMutex(0, name: "other")
