@@ -14,7 +14,7 @@ import Interlock
     @Test func objectsAnswerWithTheNameThatTheyWereMadeWith() {
         #expect(ReadWriteLock(1, name: "rates").name == "rates")
         #expect(ReadWriteLock<Void>(name: "elsewhere").name == "elsewhere")
-        #expect(SharedReadWriteLock(1, name: "visits").name == "visits")
+        #expect(SharedReadWriteLock(1, name: "visits").lock.name == "visits")
         #expect(FIFOSemaphore(permits: 1, name: "downloads").name == "downloads")
         #expect(Latch(count: 1, name: "ready").name == "ready")
         #expect(Barrier(parties: 2, name: "step").name == "step")
@@ -22,7 +22,7 @@ import Interlock
         #expect(AsyncMutex(1, name: "sessions").name == "sessions")
 
         #expect(ReadWriteLock(1).name == nil)
-        #expect(SharedReadWriteLock(1).name == nil)
+        #expect(SharedReadWriteLock(1).lock.name == nil)
         #expect(FIFOSemaphore(permits: 1).name == nil)
         #expect(Latch(count: 1).name == nil)
         #expect(Barrier(parties: 2).name == nil)
@@ -39,7 +39,7 @@ import Interlock
         let kept = umlauts.name
         #expect(kept == String(repeating: "ä", count: 31))
         let halves = SharedReadWriteLock(1, name: "left\0right")
-        #expect(halves.name == "left␀right")
+        #expect(halves.lock.name == "left␀right")
     }
 
     @Test func aNameGoesWithItsObject() {
