@@ -88,7 +88,7 @@ struct DiagnosticsFiguresTests {
                 try ring.diagnose(.contention)
                 func pops() throws { _ = try ring.pop(timeout: .microseconds(1)) }
                 for _ in 0..<3 { try pops() }
-                let pushed = ring.tryPush(1)
+                let pushed = ring.tryPush(1).isPushed
                 #expect(pushed)
                 _ = ring.push(2, timeout: .microseconds(1))
                 let figures = try #require(Diagnostics.figures().first?.ring)
@@ -118,7 +118,7 @@ struct DiagnosticsFiguresTests {
                 other.withWriteLock { _ in one.withWriteLock { _ in } }
                 #expect(reports.count == 1)
                 let ring = try MPMCRing<Int>(capacity: 3)
-                #expect(ring.tryPush(1))
+                #expect(ring.tryPush(1).isPushed)
                 let json = try one.withReadLock { _ throws(Diagnostics.Failure) in
                     try Diagnostics.report(as: .json)
                 }

@@ -23,7 +23,7 @@ final class Lines: ChannelInboundHandler {
         for line in text.split(separator: "\n") {
             connections.update(forKey: ObjectIdentifier(context.channel), default: 0) { $0 += 1 }
             // An event loop must not wait: the ring has room for all.
-            precondition(lines.tryPush(String(line)), "the ring is full")
+            precondition(lines.tryPush(String(line)).isPushed, "the ring is full")
         }
     }
 }
