@@ -12,13 +12,10 @@
 /// for worker in workers {
 ///     worker.start { visits.withWriteLock { $0[path, default: 0] += 1 } }
 /// }
+/// let soon = visits.lock.withReadLock(timeout: .seconds(1)) { $0[path] }
 /// ```
 ///
-/// The two verbs of every day are here; the others, and the name, are those of ``lock``:
-///
-/// ```swift
-/// visits.lock.withReadLock(timeout: .seconds(1)) { $0[path] }
-/// ```
+/// The two verbs of every day are here; the others, and the name, are those of ``lock``.
 ///
 /// Every method is thread-safe. The reference is `Sendable` where the value is.
 public final class SharedReadWriteLock<Value: ~Copyable> {
