@@ -67,7 +67,7 @@ import Testing
             runs.append(data)
             return try data.average
         }
-        let start = ThreadBarrier(parties: 2)
+        let start = Barrier(parties: 2)
         let ended = Latch(count: 2)
         for _ in 0..<2 {
             Thread.detachNewThread {

@@ -17,7 +17,7 @@ import Interlock
     @Test func aConsumerThatWaitsHearsThatItsArrayIsGone() async throws {
         let pool = try WorkerPool(threads: 1, maximumThreads: 1)
         var array: SafeArray<Int>? = []
-        let changes = array!.changesSequence
+        let changes = array!.changes()
         let (begun, ended) = (Handshake(), Handshake())
         let consumer = Task(executorPreference: pool) {
             begun.give()
@@ -36,7 +36,7 @@ import Interlock
     @Test func aSequenceKeepsNothingOfWhatItHasDelivered() async {
         let counter = LifetimeCounter()
         let array = SafeArray<Counted>()
-        let changes = array.changesSequence
+        let changes = array.changes()
         var iterator = changes.makeAsyncIterator()
         array.append(Counted(1, counter))
         array.removeAll()
@@ -82,8 +82,8 @@ import Interlock
         do {
             let array: SafeArray = [1, 2]
             let dictionary: SafeDictionary = [1: 1]
-            ofArray = array.changesSequence
-            ofDictionary = dictionary.changesSequence
+            ofArray = array.changes()
+            ofDictionary = dictionary.changes()
             #expect(throws: Refused.self) { try array.update(at: 0) { try change(&$0) } }
             #expect(throws: Refused.self) {
                 try array.updateFirst {
@@ -94,7 +94,7 @@ import Interlock
             }
             #expect(throws: Refused.self) { try dictionary.update(forKey: 1) { try change(&$0) } }
             #expect(throws: Refused.self) {
-                try dictionary.mutateValue(forKey: 2, default: 2) { try change(&$0) }
+                try dictionary.update(forKey: 2, default: 2) { try change(&$0) }
             }
             #expect(array.snapshot == [11, 12] && dictionary.snapshot == [1: 11, 2: 12])
         }

@@ -160,9 +160,9 @@ private struct ForeignRange: RangeExpression {
                 }
             ),
             .init(
-                "mutateValue(forKey:default:_:)",
+                "update(forKey:default:_:)",
                 { x, site in
-                    x.mutateValue(forKey: 9, default: site.value()) { _ in site.run() }
+                    x.update(forKey: 9, default: site.value()) { _ in site.run() }
                 }
             ),
             .init("removeAll(where:)", { x, site in x.removeAll { _, _ in site.yes() } }),

@@ -117,7 +117,7 @@ import Testing
         struct Refused: Error {}
         let dictionary: SafeDictionary = ["a": 1]
         #expect(throws: Refused.self) {
-            try dictionary.mutateValue(forKey: "b", default: 2) { _ in throw Refused() }
+            try dictionary.update(forKey: "b", default: 2) { _ in throw Refused() }
         }
         #expect(dictionary.snapshot == ["a": 1, "b": 2])
         #expect(throws: Refused.self) {
@@ -305,8 +305,8 @@ import Testing
     @Test func sequencesOfDictionaryAndSetDeliverAndEndWithTheirCollection() async {
         var dictionary: SafeDictionary<Int, Int>? = [:]
         var set: SafeSet<Int>? = []
-        let entries = dictionary!.changesSequence
-        let members = set!.changesSequence
+        let entries = dictionary!.changes()
+        let members = set!.changes()
         dictionary![1] = 1
         dictionary![1] = 1
         dictionary![1] = 2

@@ -16,7 +16,7 @@ import Testing
         "append(_:unless:)": ["x.append(1) { $0 == 1 }", "try x.append(1, unless: refuse)"],
         "append(contentsOf:)": ["x.append(contentsOf: [1])"], "appendIfAbsent(_:)": ["x.appendIfAbsent(1)"],
         "capacity": ["_ = x.capacity"], "changes(deliverOn:_:)": ["_ = x.changes { _ in }"],
-        "changesSequence": ["_ = x.changesSequence"], "contains(_:)": ["_ = x.contains(1)"],
+        "changes()": ["_ = x.changes()"], "contains(_:)": ["_ = x.contains(1)"],
         "contains(where:)": [
             "_ = x.contains { $0 == 1 }", "_ = x.contains(where: { $0 == 1 })",
             "_ = try x.contains(where: refuse)",
@@ -44,8 +44,7 @@ import Testing
         "partition(by:)": ["x.partition { $0 > 1 }", "try x.partition(by: refuse)"],
         "popFirst()": ["_ = x.popFirst()"], "popLast()": ["_ = x.popLast()"],
         "prefix(_:)": ["_ = x.prefix(1)", "for _ in x.prefix(1) {}"],
-        "prefix(through:)": ["_ = x.prefix(through: 1)"],
-        "prefix(upTo:)": ["_ = x.prefix(upTo: 1)"], "randomElement()": ["_ = x.randomElement()"],
+        "randomElement()": ["_ = x.randomElement()"],
         "randomElement(using:)": ["_ = x.randomElement(using: &generator)"],
         "remove(at:)": ["x.remove(at: 0)"],
         "removeAll(keepingCapacity:)": ["x.removeAll()", "x.removeAll(keepingCapacity: true)"],
@@ -70,7 +69,6 @@ import Testing
             "x[0..<1].sort()", "x[...].sort()",
         ],
         "suffix(_:)": ["_ = x.suffix(1)", "for _ in x.suffix(1) {}"],
-        "suffix(from:)": ["_ = x.suffix(from: 1)"],
         "swapAt(_:_:)": ["x.swapAt(0, 1)"],
         "update(at:_:)": ["x.update(at: 0) { $0 += 1 }"],
         "updateFirst(where:_:)": ["x.updateFirst { $0 == 1 } _: { $0 += 1 }"],
@@ -80,7 +78,7 @@ import Testing
 
     static let ofDictionaries: Calls = [
         "capacity": ["_ = x.capacity"],
-        "changes(deliverOn:_:)": ["_ = x.changes { _ in }"], "changesSequence": ["_ = x.changesSequence"],
+        "changes(deliverOn:_:)": ["_ = x.changes { _ in }"], "changes()": ["_ = x.changes()"],
         "compactMapValues(_:)": ["_ = x.compactMapValues { Int?($0) }"],
         "contains(key:)": ["_ = x.contains(key: 1)"],
         "count": ["_ = x.count"], "customMirror": ["_ = x.customMirror"],
@@ -98,7 +96,7 @@ import Testing
         "merging(_:uniquingKeysWith:)": [
             "_ = x.merging([1: 1]) { old, _ in old }", "_ = x.merging([(1, 1)]) { old, _ in old }",
         ],
-        "mutateValue(forKey:default:_:)": ["x.mutateValue(forKey: 1, default: 0) { $0 += 1 }"],
+        "update(forKey:default:_:)": ["x.update(forKey: 1, default: 0) { $0 += 1 }"],
         "popFirst()": ["_ = x.popFirst()"], "randomElement()": ["_ = x.randomElement()"],
         "randomElement(using:)": ["_ = x.randomElement(using: &generator)"],
         "removeAll(keepingCapacity:)": ["x.removeAll()", "x.removeAll(keepingCapacity: true)"],
@@ -119,7 +117,7 @@ import Testing
 
     static let ofSets: Calls = [
         "capacity": ["_ = x.capacity"],
-        "changes(deliverOn:_:)": ["_ = x.changes { _ in }"], "changesSequence": ["_ = x.changesSequence"],
+        "changes(deliverOn:_:)": ["_ = x.changes { _ in }"], "changes()": ["_ = x.changes()"],
         "contains(_:)": ["_ = x.contains(1)"], "count": ["_ = x.count"],
         "customMirror": ["_ = x.customMirror"],
         "debugDescription": ["_ = x.debugDescription"], "description": ["_ = x.description"],

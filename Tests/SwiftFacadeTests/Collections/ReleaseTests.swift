@@ -166,21 +166,21 @@ private struct Tail: RangeExpression {
     ]
     /// Elements die in a closure of the caller's.
     static let byClosure = [
-        "update(at:_:)", "updateFirst(where:_:)", "withWriteLock(_:)", "mutateValue(forKey:default:_:)",
+        "update(at:_:)", "updateFirst(where:_:)", "withWriteLock(_:)", "update(forKey:default:_:)",
         "update(forKey:_:)",
     ]
     /// Reads, or work on a snapshot.
     static let readers = [
-        "Change", "capacity", "changes(deliverOn:_:)", "changesSequence",
+        "Change", "capacity", "changes(deliverOn:_:)", "changes()",
         "contains(_:)", "contains(where:)", "contains(key:)", "count", "customMirror", "debugDescription",
         "description", "diagnose(_:)", "dropFirst(_:)", "dropLast(_:)", "element(at:)", "encode(to:)",
         "filter(_:)", "first", "first(where:)", "firstIndex(of:)", "firstIndex(where:)", "indices(of:)",
         "indices(where:)", "intersection(_:)", "isDisjoint(with:)", "isEmpty", "isStrictSubset(of:)",
         "isStrictSuperset(of:)", "isSubset(of:)", "isSuperset(of:)", "keys", "last", "last(where:)",
         "lastIndex(of:)", "lastIndex(where:)", "makeIterator()", "compactMapValues(_:)", "mapValues(_:)",
-        "merging(_:uniquingKeysWith:)", "prefix(_:)", "prefix(through:)", "prefix(upTo:)",
+        "merging(_:uniquingKeysWith:)", "prefix(_:)",
         "randomElement()", "randomElement(using:)", "snapshot", "subtracting(_:)", "suffix(_:)",
-        "suffix(from:)", "symmetricDifference(_:)", "union(_:)", "value(forKey:)",
+        "symmetricDifference(_:)", "union(_:)", "value(forKey:)",
         "value(forKey:default:)", "values", "withReadLock(_:)",
     ]
 

@@ -187,7 +187,7 @@ private final class PhotoManager: Sendable {
 
     @Test func theSequenceHearsTheSameAndEndsWithItsTask() async {
         let array = SafeArray<Int>()
-        let changes = array.changesSequence
+        let changes = array.changes()
         let listener = Task {
             var heard: [Int] = []
             for await change in changes {
@@ -201,7 +201,7 @@ private final class PhotoManager: Sendable {
         }
         #expect(await listener.value == array.snapshot)
 
-        let idle = Task { for await _ in array.changesSequence {} }
+        let idle = Task { for await _ in array.changes() {} }
         idle.cancel()
         await idle.value
     }
@@ -209,7 +209,7 @@ private final class PhotoManager: Sendable {
     /// Comparing, the first step of a delivery, happens where the consumer is.
     @Test func writersDeliverNothingForASequence() async {
         let array = SafeArray([Compared(0)])
-        let changes = array.changesSequence
+        let changes = array.changes()
         let listener = Task {
             var heard: [Int] = []
             for await case .replacement(_, _, let new) in changes {
@@ -251,7 +251,7 @@ private final class PhotoManager: Sendable {
 
     @Test func eachChangeGoesToOneOfSeveralConsumersOfASequence() async {
         let array = SafeArray<Int>()
-        let changes = array.changesSequence
+        let changes = array.changes()
         let heard = SafeArray<Int>()
         let listeners = (0..<3).map { _ in
             Task {
@@ -271,7 +271,7 @@ private final class PhotoManager: Sendable {
     /// other                               hears all; ends with the array
     @Test(.timeLimit(.minutes(10))) func aCancelledConsumerLeavesTheSequenceToTheOthers() async {
         var array: SafeArray<Int>? = []
-        let changes = array!.changesSequence
+        let changes = array!.changes()
         let other = Task { await changes.reduce(0) { heard, _ in heard + 1 } }
         let cancelled = Task { await changes.reduce(0) { heard, _ in heard + 1 } }
         cancelled.cancel()
@@ -292,7 +292,7 @@ private final class PhotoManager: Sendable {
             func next() async -> SafeArray<Int>.Change? { await iterator.next() }
         }
         var array: SafeArray<Int>? = []
-        let changes = array!.changesSequence
+        let changes = array!.changes()
         let consumer = Consumer(changes)
         array!.append(1)
         array = nil
@@ -308,7 +308,7 @@ private final class PhotoManager: Sendable {
 
     @Test(.timeLimit(.minutes(10))) func aSequenceEndsWhenItsArrayIsGone() async {
         var array: SafeArray<Int>? = []
-        let changes = array!.changesSequence
+        let changes = array!.changes()
         array!.append(1)
         array!.append(2)
         array = nil
@@ -319,7 +319,7 @@ private final class PhotoManager: Sendable {
 
     @Test(.timeLimit(.minutes(10))) func anIteratorKeepsItsSequence() async {
         let array = SafeArray<Int>()
-        var iterator = array.changesSequence.makeAsyncIterator()
+        var iterator = array.changes().makeAsyncIterator()
         array.append(1)
         #expect(await iterator.next() == .insertion(at: 0, elements: [1]))
     }
@@ -333,8 +333,8 @@ private final class PhotoManager: Sendable {
             let heard = SafeArray<Int>()
             let cancelled = array.changes(deliverOn: .global()) { _ in heard.append(1) }
             var dropped: ChangeSubscription? = array.changes(deliverOn: .global()) { _ in heard.append(1) }
-            var sequence: ChangesSequence? = array.changesSequence
-            let changes = array.changesSequence
+            var sequence: ChangesSequence? = array.changes()
+            let changes = array.changes()
             let listener = Task { for await _ in changes { heard.append(1) } }
             let kept = SafeArray<Int>()
             let witness = array.changes(deliverOn: .global()) { _ in kept.append(1) }
@@ -396,7 +396,7 @@ private final class PhotoManager: Sendable {
             queue.activate()
 
             let asked = SafeArray<Caller?>()
-            var sequence: ChangesSequence? = asked.changesSequence
+            var sequence: ChangesSequence? = asked.changes()
             asked.append(Caller(asked))
             _ = asked.popLast()
             if asked.count != 0 { exit(3) }

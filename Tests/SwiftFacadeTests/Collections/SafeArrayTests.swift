@@ -394,9 +394,9 @@ import Testing
         )
         expect(
             await #expect(processExitsWith: end, observing: [\.standardErrorContent]) {
-                _ = SafeArray([1]).suffix(from: 2)
+                _ = SafeArray([1])[2...]
             },
-            "suffix(from:)",
+            "subscript",
             "range 2... is out of range; \(one)"
         )
         expect(

@@ -145,9 +145,9 @@ import Testing
             #expect(array.dropFirst(value) == Array(model.dropFirst(value)))
             #expect(array.dropLast() == Array(model.dropLast()))
         case 39:
-            #expect(array.prefix(upTo: place) == Array(model.prefix(upTo: place)))
-            #expect(array.suffix(from: place) == Array(model.suffix(from: place)))
-            if let index { #expect(array.prefix(through: index) == Array(model.prefix(through: index))) }
+            #expect(array[..<place] == Array(model.prefix(upTo: place)))
+            #expect(array[place...] == Array(model.suffix(from: place)))
+            if let index { #expect(array[...index] == Array(model.prefix(through: index))) }
             #expect(array.last { $0 < value } == model.last { $0 < value })
             #expect(array.randomElement().map(model.contains) ?? model.isEmpty)
         default:

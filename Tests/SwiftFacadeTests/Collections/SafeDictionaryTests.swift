@@ -39,7 +39,7 @@ import Testing
             #expect(dictionary.value(forKey: key, orInsert: value) == model[key] ?? value)
             if model[key] == nil { model[key] = value }
         case 10:
-            dictionary.mutateValue(forKey: key, default: 0) { $0 += value }
+            dictionary.update(forKey: key, default: 0) { $0 += value }
             model[key, default: 0] += value
         case 11:
             #expect(
@@ -194,7 +194,7 @@ import Testing
         onThreads(4) { thread in
             for step in 0..<2_000 {
                 hits["page \(step % 3)", default: 0] += 1
-                hits.mutateValue(forKey: "all", default: 0) { $0 += 1 }
+                hits.update(forKey: "all", default: 0) { $0 += 1 }
             }
         }
         #expect(hits["all"] == 8_000)

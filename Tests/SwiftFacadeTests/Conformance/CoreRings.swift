@@ -29,7 +29,7 @@ final class CoreSPSCRing<Element: Sendable>: ConformanceSPSC, @unchecked Sendabl
         }
     }
 
-    func tryPush(_ element: consuming Element) -> Bool { ends.producer.tryPush(element) }
+    func tryPush(_ element: consuming Element) -> Bool { ends.producer.tryPush(element).isPushed }
     func tryPop() -> Element? { ends.consumer.tryPop() }
     func push(_ element: Element, until deadline: ContinuousClock.Instant?) -> PushOutcome {
         guard let deadline else { return outcome(ends.producer.push(element)) }
@@ -60,7 +60,7 @@ final class CoreMPMCRing<Element: Sendable>: ConformanceMPMC {
         }
     }
 
-    func tryPush(_ element: consuming Element) -> Bool { ring.tryPush(element) }
+    func tryPush(_ element: consuming Element) -> Bool { ring.tryPush(element).isPushed }
     func tryPop() -> Element? { ring.tryPop() }
     func push(_ element: Element, until deadline: ContinuousClock.Instant?) -> PushOutcome {
         guard let deadline else { return outcome(ring.push(element)) }
@@ -89,15 +89,11 @@ private func unfailing<Result>(_ body: () throws -> Result) -> Result {
 
 @inline(__always)
 private func outcome<Element>(_ result: PushResult<Element>) -> PushOutcome {
-    result.isPushed ? .pushed : .closed
-}
-
-@inline(__always)
-private func outcome<Element>(_ result: TimedPushResult<Element>) -> PushOutcome {
     switch result {
     case .pushed: .pushed
     case .closed: .closed
-    case .timedOut: .timedOut
+    case .full: .timedOut
+    case .cancelled: fatalError("a thread's push was cancelled")
     }
 }
 
@@ -106,6 +102,6 @@ private func outcome<Element>(_ result: PopResult<Element>) -> PopOutcome<Elemen
     switch result {
     case .popped(let element): .element(element)
     case .closed: .closed
-    case .timedOut: .timedOut
+    case .empty: .timedOut
     }
 }

@@ -15,7 +15,7 @@ struct DiagnosticsFiguresTests {
     @Test func figuresAreCounted() async {
         await #expect(processExitsWith: .success) {
             try synchronously {
-                Diagnostics.enable(.contention)
+                Diagnostics.enabled = .contention
                 let array = SafeArray<Int>()
                 for element in 0..<100 { array.append(element) }
                 let lock = ReadWriteLock(0, name: "lock")
@@ -63,7 +63,7 @@ struct DiagnosticsFiguresTests {
 
     @Test func aHoldIsInItsBucketAndItsStackHasAddressesOnly() async {
         await #expect(processExitsWith: .success) {
-            Diagnostics.enable(.contention)
+            Diagnostics.enabled = .contention
             let lock = ReadWriteLock(0, name: "lock")
             lock.withWriteLock { $0 += 1 }
             let figures = try #require(Diagnostics.figures().first { $0.name == "lock" })
@@ -88,7 +88,7 @@ struct DiagnosticsFiguresTests {
                 try ring.diagnose(.contention)
                 func pops() throws { _ = try ring.pop(timeout: .microseconds(1)) }
                 for _ in 0..<3 { try pops() }
-                let pushed = ring.tryPush(1)
+                let pushed = ring.tryPush(1).isPushed
                 #expect(pushed)
                 _ = ring.push(2, timeout: .microseconds(1))
                 let figures = try #require(Diagnostics.figures().first?.ring)
@@ -100,7 +100,7 @@ struct DiagnosticsFiguresTests {
     /// More than the first copy has room for.
     @Test func theFiguresAreOfAllWatchedObjects() async {
         await #expect(processExitsWith: .success) {
-            Diagnostics.enable(.contention)
+            Diagnostics.enabled = .contention
             let arrays = (0..<200).map { SafeArray([$0]) }
             for array in arrays { array.append(0) }
             #expect(Diagnostics.figures().count == 200)
@@ -110,7 +110,7 @@ struct DiagnosticsFiguresTests {
     @Test func theJSONIsWellFormedAndHasItsKeys() async {
         await #expect(processExitsWith: .success) {
             try synchronously {
-                Diagnostics.enable(.all)
+                Diagnostics.enabled = .all
                 let reports = keepReports()
                 let one = ReadWriteLock(0, name: "one <\"&\u{7}ü>")
                 let other = ReadWriteLock(0, name: "other")
@@ -118,7 +118,7 @@ struct DiagnosticsFiguresTests {
                 other.withWriteLock { _ in one.withWriteLock { _ in } }
                 #expect(reports.count == 1)
                 let ring = try MPMCRing<Int>(capacity: 3)
-                #expect(ring.tryPush(1))
+                #expect(ring.tryPush(1).isPushed)
                 let json = try one.withReadLock { _ throws(Diagnostics.Failure) in
                     try Diagnostics.report(as: .json)
                 }
@@ -146,7 +146,7 @@ struct DiagnosticsFiguresTests {
 
     @Test func aQuantileIsOfAnyFraction() async {
         await #expect(processExitsWith: .success) {
-            Diagnostics.enable(.contention)
+            Diagnostics.enabled = .contention
             let lock = ReadWriteLock(0, name: "lock")
             lock.withReadLock { _ in }
             let figures = try #require(Diagnostics.figures().first { $0.name == "lock" })
@@ -163,7 +163,7 @@ struct DiagnosticsFiguresTests {
     @Test func aWaitBeyondTheLimitIsReported() async {
         await #expect(processExitsWith: .success) {
             try synchronously {
-                Diagnostics.enable(.hang)
+                Diagnostics.enabled = .hang
                 let reports = SafeArray<Diagnostics.Report>()
                 let threads = SafeArray<String>()
                 Diagnostics.onReport {
@@ -189,7 +189,7 @@ struct DiagnosticsFiguresTests {
     @Test func aLimitOfZeroIsNotNone() async {
         await #expect(processExitsWith: .success) {
             try synchronously {
-                Diagnostics.enable(.hang)
+                Diagnostics.enabled = .hang
                 let reports = Counter()
                 Diagnostics.onReport { _ in reports.increment() }
                 try Diagnostics.reportWaits(longerThan: .zero)
@@ -207,7 +207,7 @@ struct DiagnosticsFiguresTests {
     @Test func waitsForGroupsAndOperationsAreShownUntilTheyEnd() async {
         await #expect(processExitsWith: .success) {
             synchronously {
-                Diagnostics.enable(.hang)
+                Diagnostics.enabled = .hang
                 let (goOn, ended) = ([Handshake(), Handshake(), Handshake()], Handshake())
                 let group = WorkerGroup(on: .blocking)
                 let isAccepted = group.submit { goOn[0].take() }
@@ -238,7 +238,7 @@ struct DiagnosticsFiguresTests {
     @Test func operationsThatWaitForEachOtherAreNamedInTheirCircle() async {
         await #expect(processExitsWith: .success) {
             synchronously {
-                Diagnostics.enable(.hang)
+                Diagnostics.enabled = .hang
                 let started = Latch(count: 2)
                 let second = SafeArray<AsyncOperation<Void>>()
                 let first = AsyncOperation<Void> {
@@ -276,7 +276,7 @@ struct DiagnosticsFiguresTests {
     @Test func aNameOfAnyCharactersIsInTheReport() async {
         await #expect(processExitsWith: .success) {
             synchronously {
-                Diagnostics.enable(.hang)
+                Diagnostics.enabled = .hang
                 for (name, shown) in [
                     ("a\0b", "operation \"a␀b\"\n"),
                     (String(repeating: "ä", count: 40), "\"" + String(repeating: "ä", count: 26) + "\n"),

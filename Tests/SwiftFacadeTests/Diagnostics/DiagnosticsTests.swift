@@ -37,7 +37,7 @@ struct DiagnosticsOrderTests {
     @Test func twoLocksTakenInOppositeOrderAreReportedAtTheSecond() async {
         await #expect(processExitsWith: .success) {
             try synchronously {
-                Diagnostics.enable(.order)
+                Diagnostics.enabled = .order
                 let reports = keepReports()
                 let accounts = ReadWriteLock(1, name: "accounts")
                 let orders = ReadWriteLock(2, name: "orders")
@@ -61,7 +61,7 @@ struct DiagnosticsOrderTests {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
             synchronously {
                 alarm(20)
-                Diagnostics.enable(.order)
+                Diagnostics.enabled = .order
                 Diagnostics.onReport { report in
                     FileHandle.standardError.write(Data("of kind \(report.kind): \(report)\n".utf8))
                 }
@@ -78,7 +78,7 @@ struct DiagnosticsOrderTests {
     @Test func mutexesSemaphoresAndCollectionsAreSeen() async {
         await #expect(processExitsWith: .success) {
             synchronously {
-                Diagnostics.enable(.order)
+                Diagnostics.enabled = .order
                 let reports = keepReports()
                 let mutex = PriorityInheritingMutex(0, name: "mutex")
                 let semaphore = FIFOSemaphore(permits: 1, name: "permit")
@@ -103,7 +103,7 @@ struct DiagnosticsOrderTests {
     @Test func queuesTakenInOppositeOrderAreReported() async {
         await #expect(processExitsWith: .success) {
             synchronously {
-                Diagnostics.enable(.order)
+                Diagnostics.enabled = .order
                 let reports = keepReports()
                 let accounts = GCD.serialQueue(label: "accounts")
                 let orders = GCD.serialQueue(label: "orders")
@@ -133,7 +133,7 @@ struct DiagnosticsOrderTests {
     /// Each helper's work takes a mutex of its own on the queue; then the queue is asked for inside that mutex.
     @Test func whatTheHelpersRunOnAQueueHoldsIt() async {
         await #expect(processExitsWith: .success) {
-            Diagnostics.enable(.order)
+            Diagnostics.enabled = .order
             let reports = keepReports()
             let queue = GCD.serialQueue(label: "held")
             let runner = BoundedRunner(limit: 1, on: queue)
@@ -174,7 +174,7 @@ struct DiagnosticsOrderTests {
     @Test(arguments: [false, true]) func aPermitThatWasHandedOverIsHeld(trying: Bool) async {
         await #expect(processExitsWith: .success) { [trying] in
             synchronously {
-                Diagnostics.enable(.order)
+                Diagnostics.enabled = .order
                 let reports = keepReports()
                 let semaphore = FIFOSemaphore(permits: 1, name: "permit")
                 let mutex = PriorityInheritingMutex(0, name: "mutex")
@@ -211,7 +211,7 @@ struct DiagnosticsOrderTests {
                     init(_ end: @escaping @Sendable () -> Void) { self.end = end }
                     deinit { end() }
                 }
-                Diagnostics.enable(.order)
+                Diagnostics.enabled = .order
                 let seen = SafeArray<String>()
                 func set(_ end: @escaping @Sendable () -> Void) {
                     let capture = Capture(end)
@@ -244,7 +244,7 @@ struct DiagnosticsOrderTests {
     }
 
     private static func reportBesideSettingHandlers(rounds: Int) {
-        Diagnostics.enable(.order)
+        Diagnostics.enabled = .order
         let (seen, done) = (Counter(), Counter())
         let setter = TestThread {
             while done.value == 0 {
@@ -265,7 +265,7 @@ struct DiagnosticsOrderTests {
     // contract: Diagnostics, FIFOSemaphore, PriorityInheritingMutex, ReadWriteLock
     @Test func correctProgramsAreSilent() async {
         await #expect(processExitsWith: .success) {
-            Diagnostics.enable(.order)
+            Diagnostics.enabled = .order
             let reports = keepReports()
             let array = SafeArray<Int>()
             let dictionary = SafeDictionary<Int, Int>()
@@ -296,7 +296,7 @@ struct DiagnosticsOrderTests {
     @Test func theFirstReportEndsTheProcessWhereThatIsAskedFor() async throws {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             synchronously {
-                Diagnostics.enable(.order)
+                Diagnostics.enabled = .order
                 Diagnostics.abortsOnInversion(true)
                 let one = PriorityInheritingMutex(0, name: "one")
                 let other = PriorityInheritingMutex(0, name: "other")

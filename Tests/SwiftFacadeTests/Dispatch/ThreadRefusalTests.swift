@@ -166,7 +166,7 @@ import Interlock
             let ring = try MPMCRing<Int>(capacity: 1, resumingOnOwnThread: true)
             let popping = Task { try await ring.pop() }
             guard await eventuallySuspending({ waiting(ring.waiters.consumers) == 1 }) else { exit(1) }
-            guard ring.tryPush(1), try await popping.value == 1 else { exit(2) }
+            guard ring.tryPush(1).isPushed, try await popping.value == 1 else { exit(2) }
             _ = ring.tryPush(2)
             let pushing = Task { await ring.push(3).isPushed }
             guard await eventuallySuspending({ waiting(ring.waiters.producers) == 1 }) else { exit(3) }
@@ -195,13 +195,13 @@ import Interlock
                     return sum
                 }
                 guard await eventuallySuspending({ waiting(waiters.consumers) == 1 }) else { exit(1) }
-                for number in 1...3 where !producer.tryPush(number) { exit(2) }
+                for number in 1...3 where !producer.tryPush(number).isPushed { exit(2) }
                 producer.close()
                 guard try await sum.value == 6 else { exit(3) }
             }
             try await SPSCRing<Int>(capacity: 1, resumingOnOwnThread: true).split { producer, consumer in
                 let waiters = consumer.waiters
-                guard producer.tryPush(1) else { exit(4) }
+                guard producer.tryPush(1).isPushed else { exit(4) }
                 let handoff = Handoff(producer)
                 let pushing = Task {
                     var producer = handoff.take()

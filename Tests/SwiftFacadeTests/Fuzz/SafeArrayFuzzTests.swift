@@ -354,16 +354,6 @@ import Testing
                     array.dropLast(range.count),
                     Array(model.dropLast(range.count))
                 )
-                try agreeByIdentity(
-                    "the prefix",
-                    array.prefix(upTo: range.upperBound),
-                    Array(model.prefix(upTo: range.upperBound))
-                )
-                try agreeByIdentity(
-                    "the suffix",
-                    array.suffix(from: range.lowerBound),
-                    Array(model.suffix(from: range.lowerBound))
-                )
             case .rangeAssign:
                 array[range] = new
                 model.replaceSubrange(range, with: new)

@@ -14,7 +14,7 @@ import Testing
     enum Verb: String, CaseIterable, Sendable {
         case assign, assignNil, assignDefault, modify, modifyDefault, updateValue, removeValue, popFirst,
             insertIfAbsent
-        case valueOrInsert, mutateValue, update, merge, mergeDictionary, removeAllWhere, removeAll,
+        case valueOrInsert, updateDefault, update, merge, mergeDictionary, removeAllWhere, removeAll,
             replaceAll, drain
         case reserve, questions, mergingAndMapping, write, subscribe
     }
@@ -27,7 +27,7 @@ import Testing
         var model: Contents = [:]
         var subscriptions: [(ChangeSubscription, Replayed<Contents>)] = []
         static let withClosures: [Verb] = [
-            .modify, .modifyDefault, .valueOrInsert, .mutateValue, .update, .merge, .mergeDictionary,
+            .modify, .modifyDefault, .valueOrInsert, .updateDefault, .update, .merge, .mergeDictionary,
             .removeAllWhere, .write,
         ]
         var thrown = ThrownVerbs()
@@ -70,7 +70,7 @@ import Testing
             switch step.verb {
             case .assign, .assignNil, .assignDefault, .modify, .modifyDefault, .updateValue, .removeValue,
                 .insertIfAbsent,
-                .valueOrInsert, .mutateValue, .update:
+                .valueOrInsert, .updateDefault, .update:
                 try changeOne(step)
             case .merge, .mergeDictionary, .removeAllWhere, .removeAll, .replaceAll, .drain, .popFirst,
                 .write:
@@ -135,10 +135,10 @@ import Testing
                     model[key] = try make(pass)
                     return value.serial
                 }
-            case .mutateValue:
+            case .updateDefault:
                 let fallback = items.make(step.second + 1)
                 try playBoth(step) { dictionary, pass in
-                    try dictionary.mutateValue(forKey: key, default: fallback) {
+                    try dictionary.update(forKey: key, default: fallback) {
                         try replace(&$0, with: value, pass)
                     }
                 } _: { model, pass in

@@ -23,7 +23,7 @@ import Interlock
         _ second: @escaping @Sendable (Round) -> Void,
         _ check: @escaping @Sendable (Round) -> Void
     ) {
-        let barrier = ThreadBarrier(parties: 2)
+        let barrier = Barrier(parties: 2)
         let round = VisibleMutex<Round?>(nil)
         onThreads(2) { thread in
             for number in 0..<Self.rounds {

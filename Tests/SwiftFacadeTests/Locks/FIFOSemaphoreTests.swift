@@ -207,6 +207,9 @@ import Testing
             #expect(semaphore.withPermit { semaphore.value } == 0)
         }
         await #expect(throws: Failed.self) { try await semaphore.withPermit { throw Failed() } }
+        await #expect(throws: Failed.self) {
+            try await semaphore.withPermit { () async throws(Failed) in throw Failed() }
+        }
         #expect(semaphore.value == 1)
     }
 

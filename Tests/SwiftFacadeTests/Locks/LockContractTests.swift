@@ -7,12 +7,12 @@ import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct LockContractTests {
-    // contract: ThreadBarrier
+    // contract: Barrier
     /// Only the barrier guards the cells: each party writes its own, and reads all after the meeting. The second wait
     /// keeps the next round's writes away from this round's reads.
     @Test func whatAPartyDidIsVisibleAfterTheMeeting() {
         let parties = 3
-        let barrier = ThreadBarrier(parties: parties)
+        let barrier = Barrier(parties: parties)
         nonisolated(unsafe) let cells = UnsafeMutableBufferPointer<Int>.allocate(capacity: parties)
         cells.initialize(repeating: 0)
         defer { cells.deallocate() }
@@ -58,7 +58,7 @@ import Testing
             semaphore.signal()
             try await semaphore.withPermit {}
             try await Latch(count: 0).wait()
-            return try await ThreadBarrier(parties: 1).wait()
+            return try await Barrier(parties: 1).wait()
         }
         task.cancel()
         #expect(try await task.value)
@@ -76,10 +76,8 @@ import Testing
             let mutex = PriorityInheritingMutex(1)
             #expect(mutex.withLock(until: past) { $0 } == 1)
             let shared = SharedReadWriteLock(1)
-            #expect(shared.withReadLock(until: past) { $0 } == 1)
-            #expect(shared.withWriteLock(until: past) { $0 } == 1)
-            let lock = ReadWriteLock(1)
-            #expect(lock.withWriteLock(until: past, { $0 += 1 }, downgrading: { value, _ in value }) == 2)
+            #expect(shared.lock.withReadLock(until: past) { $0 } == 1)
+            #expect(shared.lock.withWriteLock(until: past) { $0 } == 1)
         }
         let semaphore = FIFOSemaphore(permits: 1)
         #expect(try await semaphore.wait(until: past))
@@ -125,11 +123,11 @@ import Testing
         }
         #expect(mutex.withLockIfAvailable { $0 } == 2)
     }
-    // contract: ThreadBarrier
+    // contract: Barrier
     @Test func aBarrierForTooManyIsReported() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            _ = ThreadBarrier(parties: 4_294_967_296)
+            _ = Barrier(parties: 4_294_967_296)
         }
-        #expect(result?.report.contains("interlock: ThreadBarrier.init(): 4294967296 parties") == true)
+        #expect(result?.report.contains("interlock: Barrier.init(): 4294967296 parties") == true)
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Latch and ThreadBarrier: waiting for others to get somewhere (scenario 19).
+// Latch and Barrier: waiting for others to get somewhere (scenario 19).
 
 import Interlock
 @testable import InterlockOperations
@@ -83,13 +83,13 @@ import Testing
         #expect(tooMany?.report.contains("interlock: Latch.init(): a count of 2147483648") == true)
     }
 }
-// contract: ThreadBarrier
-@Suite struct ThreadBarrierTests {
+// contract: Barrier
+@Suite struct BarrierTests {
     /// Each party adds to a round's sum before it meets.
     @Test func nobodyPassesBeforeAllHaveComeAndOneIsLast() {
         let parties = 4
         let rounds = 200
-        let barrier = ThreadBarrier(parties: parties)
+        let barrier = Barrier(parties: parties)
         let arrived = Atomic<Int>(0)
         let short = Atomic<Int>(0)
         let last = Atomic<Int>(0)
@@ -109,7 +109,7 @@ import Testing
     /// As above, with two threads and two tasks.
     @Test(.timeLimit(.minutes(10))) func threadsAndTasksMeet() async throws {
         let rounds = 200
-        let barrier = ThreadBarrier(parties: 4)
+        let barrier = Barrier(parties: 4)
         let arrived = Atomic<Int>(0)
         let short = Atomic<Int>(0)
         let last = Atomic<Int>(0)
@@ -143,7 +143,7 @@ import Testing
     //   arrive, give up
     //                    arrive, wait       arrives: all go on
     @Test(.timeLimit(.minutes(10))) func aPartyThatGivesUpHasNotArrived() async throws {
-        let barrier = ThreadBarrier(parties: 3)
+        let barrier = Barrier(parties: 3)
         let limit = Duration.milliseconds(10)
         let begin = ContinuousClock.now
         #expect(try await barrier.wait(timeout: limit) == nil)
@@ -167,7 +167,7 @@ import Testing
     }
 
     @Test func aPartyOfOneNeverWaits() async throws {
-        let barrier = ThreadBarrier(parties: 1)
+        let barrier = Barrier(parties: 1)
         #expect(try await barrier.wait())
         onThreads(1) { _ in
             #expect(barrier.wait())
@@ -177,8 +177,8 @@ import Testing
 
     @Test func aBarrierForNobodyIsReported() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            _ = ThreadBarrier(parties: 0)
+            _ = Barrier(parties: 0)
         }
-        #expect(result?.report.contains("interlock: ThreadBarrier.init(): 0 parties") == true)
+        #expect(result?.report.contains("interlock: Barrier.init(): 0 parties") == true)
     }
 }

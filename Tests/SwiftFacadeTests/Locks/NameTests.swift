@@ -14,18 +14,18 @@ import Interlock
     @Test func objectsAnswerWithTheNameThatTheyWereMadeWith() {
         #expect(ReadWriteLock(1, name: "rates").name == "rates")
         #expect(ReadWriteLock<Void>(name: "elsewhere").name == "elsewhere")
-        #expect(SharedReadWriteLock(1, name: "visits").name == "visits")
+        #expect(SharedReadWriteLock(1, name: "visits").lock.name == "visits")
         #expect(FIFOSemaphore(permits: 1, name: "downloads").name == "downloads")
         #expect(Latch(count: 1, name: "ready").name == "ready")
-        #expect(ThreadBarrier(parties: 2, name: "step").name == "step")
+        #expect(Barrier(parties: 2, name: "step").name == "step")
         #expect(PriorityInheritingMutex(1, name: "levels").name == "levels")
         #expect(AsyncMutex(1, name: "sessions").name == "sessions")
 
         #expect(ReadWriteLock(1).name == nil)
-        #expect(SharedReadWriteLock(1).name == nil)
+        #expect(SharedReadWriteLock(1).lock.name == nil)
         #expect(FIFOSemaphore(permits: 1).name == nil)
         #expect(Latch(count: 1).name == nil)
-        #expect(ThreadBarrier(parties: 2).name == nil)
+        #expect(Barrier(parties: 2).name == nil)
         #expect(PriorityInheritingMutex(1).name == nil)
         #expect(AsyncMutex(1).name == nil)
         #expect(
@@ -39,7 +39,7 @@ import Interlock
         let kept = umlauts.name
         #expect(kept == String(repeating: "ä", count: 31))
         let halves = SharedReadWriteLock(1, name: "left\0right")
-        #expect(halves.name == "left␀right")
+        #expect(halves.lock.name == "left␀right")
     }
 
     @Test func aNameGoesWithItsObject() {
@@ -87,9 +87,9 @@ import Interlock
         }
         #expect(lock?.report.contains(" \"rates\"): ") == true)
         let barrier = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            _ = ThreadBarrier(parties: 0, name: "step")
+            _ = Barrier(parties: 0, name: "step")
         }
-        #expect(barrier?.report.contains("interlock: ThreadBarrier.init(\"step\"): 0 parties") == true)
+        #expect(barrier?.report.contains("interlock: Barrier.init(\"step\"): 0 parties") == true)
     }
 
     /// The address that a debugger shows, not a hash that differs from run to run.

@@ -11,7 +11,7 @@ import Interlock
 @testable import InterlockOperations
 @testable import InterlockPool
 @testable import InterlockSync
-// contract: PriorityInheritingMutex, TaskLockError
+// contract: PriorityInheritingMutex
 @Suite(.serialized, .timeLimit(.minutes(10))) struct PriorityInheritingMutexSuspendingTests {
     /// A thread that holds a mutex until it is let go.
     private final class Holder<Value: ~Copyable>: Sendable {
@@ -286,47 +286,35 @@ import Interlock
 
     enum Refusal: Error, Equatable { case refused }
 
-    @Test(arguments: [false, true]) func errorsKeepTheirTypeAndTheMutexIsGivenUp(waiting: Bool) async throws {
+    @Test(arguments: [false, true]) func errorsComeThroughAndTheMutexIsGivenUp(waiting: Bool) async throws {
         let shared = Shared(0)
         for limited in [false, true] {
             let holder = waiting ? shared.hold() : nil
-            let task = Task { () -> TaskLockError<Refusal>? in
-                do throws(TaskLockError<Refusal>) {
-                    if limited {
-                        try await shared.mutex.withLock(timeout: .seconds(60)) { (value) throws(Refusal) in
-                            value += 1
-                            throw .refused
-                        }
-                    } else {
-                        try await shared.mutex.withLock { (value) throws(Refusal) in
-                            value += 1
-                            throw .refused
-                        }
+            let task = Task {
+                if limited {
+                    try await shared.mutex.withLock(timeout: .seconds(60)) { (value) throws(Refusal) in
+                        value += 1
+                        throw .refused
                     }
-                    return nil
-                } catch {
-                    return error
+                } else {
+                    try await shared.mutex.withLock { (value) throws(Refusal) in
+                        value += 1
+                        throw .refused
+                    }
                 }
             }
             if let holder {
                 #expect(await eventuallySuspending { Self.waitingThreads() == 1 })
                 holder.letGo()
             }
-            #expect(await task.value == .body(.refused))
+            await #expect(throws: Refusal.refused) { try await task.value }
             #expect(await eventuallySuspending { Self.waitingThreads() == 0 })
         }
         #expect(try await shared.mutex.withLock { $0 } == 2)
         let holder = shared.hold()
-        let cancelled = Task { () -> TaskLockError<Refusal>? in
-            do throws(TaskLockError<Refusal>) {
-                try await shared.mutex.withLock { (_) throws(Refusal) in throw .refused }
-                return nil
-            } catch {
-                return error
-            }
-        }
+        let cancelled = Task { try await shared.mutex.withLock { _ in throw Refusal.refused } }
         cancelled.cancel()
-        #expect(await cancelled.value == .cancelled)
+        await #expect(throws: CancellationError.self) { try await cancelled.value }
         holder.letGo()
     }
 

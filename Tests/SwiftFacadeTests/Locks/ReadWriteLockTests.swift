@@ -111,17 +111,6 @@ import Testing
                 #expect(
                     lock.withUpgradableLock(timeout: .milliseconds(1)) { _ in Issue.record("ran") } == nil
                 )
-                let never: (borrowing Int, consuming Void) -> sending Void = { _, _ in Issue.record("ran") }
-                #expect(
-                    lock.withWriteLock(until: .now, { _ in Issue.record("ran") }, downgrading: never) == nil
-                )
-                #expect(
-                    lock.withWriteLock(
-                        timeout: .milliseconds(1),
-                        { _ in Issue.record("ran") },
-                        downgrading: never
-                    ) == nil
-                )
             }
         }
     }
@@ -135,9 +124,7 @@ import Testing
         #expect(lock.withWriteLock(timeout: .seconds(Int64.max)) { $0 } == 7)
         #expect(lock.withUpgradableLock(until: past) { view in view.upgrade { $0 } } == 7)
         #expect(lock.withUpgradableLock(timeout: .zero) { view in view.value } == 7)
-        #expect(lock.withWriteLock(until: past, { $0 += 1 }, downgrading: { value, _ in value }) == 8)
-        #expect(lock.withWriteLock(timeout: .zero, { $0 }, downgrading: { $0 + $1 }) == 16)
-        #expect(lock.withWriteLockIfAvailable { $0 } == 8, "each was given up")
+        #expect(lock.withWriteLockIfAvailable { $0 } == 7, "each was given up")
     }
 
     /// upgradable: [ reads ── reader beside it ── upgrade ── writes ]
@@ -145,15 +132,12 @@ import Testing
     @Test func upgradableAccessAdmitsReadersAndNoWriter() {
         let lock = ReadWriteLock([1])
         let sum = lock.withUpgradableLock { view in
-            let before = view.isUpgraded
             onThreads(1) { _ in
                 #expect(lock.withReadLockIfAvailable { $0 } == [1])
                 #expect(lock.withWriteLockIfAvailable { _ in Issue.record("ran") } == nil)
             }
             let seen = view.value.count
             view.upgrade { $0.append(2) }
-            let after = view.isUpgraded
-            #expect(!before && after)
             onThreads(1) { _ in #expect(lock.withReadLockIfAvailable { $0 } == nil) }
             view.upgrade { $0.append(3) }
             return seen + view.value.reduce(0, +)
@@ -252,7 +236,6 @@ import Testing
                 )
             }
             return try lock.withWriteLock(
-                timeout: .seconds(30),
                 { (value) throws(Late) in value += 1 },
                 downgrading: { (value, _) throws(Wrong) in
                     if readFails { throw Wrong() } else { return value }
@@ -262,12 +245,10 @@ import Testing
         #expect(throws: Late.self) { try change(true, read: false) }
         #expect(throws: Wrong.self) { try change(false, read: true) }
         #expect(try change(false, read: false) == 3)
-        let last = try lock.withWriteLock(
-            until: .now,
-            { (value) throws(Late) in value },
-            downgrading: { (value, changed) throws(Wrong) in value + changed }
+        #expect(
+            lock.withWriteLock({ $0 }, downgrading: { $0 + $1 }) == 6,
+            "closures that throw nothing need no try"
         )
-        #expect(last == 6)
         #expect(lock.withWriteLockIfAvailable { $0 } == 3, "the lock has been given up each time")
     }
 
@@ -384,8 +365,8 @@ import Testing
             let limit = ContinuousClock.now + .milliseconds(20)
             #expect(view.upgrade(until: limit) { $0 += 1 } == nil)
             #expect(ContinuousClock.now >= limit)
-            let kept = (view.isUpgraded, view.value)
-            #expect(kept == (false, 1))
+            let kept = view.value
+            #expect(kept == 1)
             #expect(view.upgrade(timeout: .zero) { $0 += 1 } == nil)
             onThreads(1) { _ in
                 #expect(lock.withReadLockIfAvailable { $0 } == 1)
@@ -397,8 +378,6 @@ import Testing
                     $0 += 1; return $0
                 } == 2
             )
-            let isUpgraded = view.isUpgraded
-            #expect(isUpgraded)
             onThreads(1) { _ in #expect(lock.withReadLockIfAvailable { $0 } == nil) }
             #expect(view.upgrade(timeout: .zero) { $0 } == 2)
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The lock as a reference, in closures that escape, with every form of the lock.
+// The lock as a reference, in closures that escape, and the lock itself for the other forms.
 
 import Interlock
 import Testing
@@ -26,20 +26,20 @@ import Testing
             }
         }
         held.wait()
-        #expect(shared.withReadLockIfAvailable { $0 } == nil)
-        #expect(shared.withWriteLockIfAvailable { $0 } == nil)
-        #expect(shared.withReadLock(timeout: .milliseconds(1)) { $0 } == nil)
-        #expect(shared.withWriteLock(timeout: .milliseconds(1)) { $0 } == nil)
-        #expect(shared.withReadLock(until: .now) { $0 } == nil)
-        #expect(shared.withWriteLock(until: .now) { $0 } == nil)
+        #expect(shared.lock.withReadLockIfAvailable { $0 } == nil)
+        #expect(shared.lock.withWriteLockIfAvailable { $0 } == nil)
+        #expect(shared.lock.withReadLock(timeout: .milliseconds(1)) { $0 } == nil)
+        #expect(shared.lock.withWriteLock(timeout: .milliseconds(1)) { $0 } == nil)
+        #expect(shared.lock.withReadLock(until: .now) { $0 } == nil)
+        #expect(shared.lock.withWriteLock(until: .now) { $0 } == nil)
         done.happen()
         writer.join()
-        #expect(shared.withReadLockIfAvailable { $0 } == 1)
-        #expect(shared.withWriteLockIfAvailable { $0 } == 1)
-        #expect(shared.withReadLock(timeout: .seconds(30)) { $0 } == 1)
-        #expect(shared.withWriteLock(timeout: .seconds(30)) { $0 } == 1)
-        #expect(shared.withReadLock(until: .now + .seconds(30)) { $0 } == 1)
-        #expect(shared.withWriteLock(until: .now + .seconds(30)) { $0 } == 1)
+        #expect(shared.lock.withReadLockIfAvailable { $0 } == 1)
+        #expect(shared.lock.withWriteLockIfAvailable { $0 } == 1)
+        #expect(shared.lock.withReadLock(timeout: .seconds(30)) { $0 } == 1)
+        #expect(shared.lock.withWriteLock(timeout: .seconds(30)) { $0 } == 1)
+        #expect(shared.lock.withReadLock(until: .now + .seconds(30)) { $0 } == 1)
+        #expect(shared.lock.withWriteLock(until: .now + .seconds(30)) { $0 } == 1)
     }
 
     @Test func readersRunBesideOneAnother() {
@@ -61,7 +61,7 @@ import Testing
 
     @Test func theLockItselfIsThereForTheOtherForms() {
         let shared = SharedReadWriteLock([1])
-        let count = shared.withUpgradableLock { view in
+        let count = shared.lock.withUpgradableLock { view in
             view.value.isEmpty
                 ? 0
                 : view.upgrade {
@@ -88,6 +88,6 @@ import Testing
         let shared = SharedReadWriteLock(1)
         func attempt() throws(Refusal) { try shared.withWriteLock { (_) throws(Refusal) in throw Refusal() } }
         #expect(throws: Refusal.self) { try attempt() }
-        #expect(shared.withWriteLockIfAvailable { $0 } == 1)
+        #expect(shared.lock.withWriteLockIfAvailable { $0 } == 1)
     }
 }

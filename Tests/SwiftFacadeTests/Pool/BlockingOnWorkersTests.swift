@@ -76,8 +76,8 @@ import Interlock
             let semaphore = FIFOSemaphore(permits: 0)
             return ({ semaphore.wait() }, { semaphore.signal() })
         },
-        Wait(name: "ThreadBarrier.wait") {
-            let barrier = ThreadBarrier(parties: 2)
+        Wait(name: "Barrier.wait") {
+            let barrier = Barrier(parties: 2)
             return ({ barrier.wait() }, { barrier.wait() })
         },
         Wait(name: "SingleFlightCache.value") {

@@ -17,9 +17,9 @@ import Interlock
 
     @Test func aSharedRingIsDrainedBeforeItThrows() throws {
         let ring = try MPMCRing<Int>(capacity: 8)
-        for element in 1...4 { #expect(ring.tryPush(element)) }
+        for element in 1...4 { #expect(ring.tryPush(element).isPushed) }
         ring.close(throwing: Broken())
-        #expect(ring.isClosed && ring.offer(5) == .closed(5))
+        #expect(ring.isClosed && ring.tryPush(5) == .closed(5))
         #expect(try ring.pop() == 1)
         #expect(try ring.pop(timeout: .zero) == .popped(2))
         #expect(try ring.pop(until: .now) == .popped(3))
@@ -35,7 +35,7 @@ import Interlock
 
     @Test func tasksDrainASharedRingBeforeTheyThrow() async throws {
         let ring = try MPMCRing<Int>(capacity: 8)
-        for element in 1...4 { #expect(ring.tryPush(element)) }
+        for element in 1...4 { #expect(ring.tryPush(element).isPushed) }
         ring.close(throwing: Broken())
         #expect(try await ring.pop() == 1)
         #expect(try await ring.pop(timeout: .zero) == .popped(2))
@@ -102,7 +102,7 @@ import Interlock
             withUnsafeCurrentTask { $0?.cancel() }
             var iterator = ring.makeAsyncIterator()
             let first = try await iterator.next()
-            #expect(ring.tryPush(7))
+            #expect(ring.tryPush(7).isPushed)
             let second = try await iterator.next()
             return (first, second)
         }
@@ -119,7 +119,7 @@ import Interlock
 
     @Test func afterItsEndAnIteratorGivesNothingInAnotherIsolation() async throws {
         let ring = try MPMCRing<Int>(capacity: 2)
-        #expect(ring.tryPush(7))
+        #expect(ring.tryPush(7).isPushed)
         ring.close(throwing: Broken())
         var iterator = ring.makeAsyncIterator()
         #expect(try await iterator.next(isolation: nil) == 7)
@@ -140,7 +140,7 @@ import Interlock
         }
         for element in 1...2 {
             #expect(await eventuallySuspending { ring.waiters.consumers.withWaiters { $0.count } == 1 })
-            #expect(ring.tryPush(element))
+            #expect(ring.tryPush(element).isPushed)
         }
         ring.close()
         #expect(try await popping.value == [1, 2])
@@ -168,7 +168,7 @@ import Interlock
                 withUnsafeCurrentTask { $0?.cancel() }
                 let iterator = consumer.elements().makeAsyncIterator()
                 let first = try await iterator.next()
-                let isPushed = producer.tryPush(7)
+                let isPushed = producer.tryPush(7).isPushed
                 #expect(isPushed)
                 return [first, try await iterator.next()]
             }
@@ -208,7 +208,7 @@ import Interlock
         try SPSCRing<Int>(capacity: 8).split { (producer, consumer) throws(any Error) -> Void in
             #expect(producer.tryPush(contentsOf: [1, 2, 3]) == 3)
             producer.close(throwing: Broken())
-            #expect(producer.offer(4) == .closed(4))
+            #expect(producer.tryPush(4) == .closed(4))
             // The error stays when the producer goes, which closes the ring once more.
             _ = consume producer
             #expect(consumer.closingError is Broken)

@@ -64,8 +64,8 @@ import Testing
         for capacity in [1, 2, 3, 5, 8, 100] {
             let ring = try MPMCRing<UInt8>(capacity: capacity)
             for _ in 0..<3 {
-                for value in 0..<capacity { #expect(ring.tryPush(UInt8(value))) }
-                #expect(!ring.tryPush(0) && ring.count == capacity && ring.capacity == capacity)
+                for value in 0..<capacity { #expect(ring.tryPush(UInt8(value)).isPushed) }
+                #expect(!ring.tryPush(0).isPushed && ring.count == capacity && ring.capacity == capacity)
                 for value in 0..<capacity { #expect(ring.tryPop() == UInt8(value)) }
                 #expect(ring.tryPop() == nil)
             }
@@ -74,14 +74,14 @@ import Testing
         #expect(throws: RingError.invalidCapacity(-1)) { try MPMCRing<Int>(capacity: -1) }
         #expect(throws: RingError.invalidCapacity(.max)) { try MPMCRing<Int>(capacity: .max) }
     }
-    // contract: MPMCRing, OfferResult, PushResult, SPSCRing, TaskPushResult, TimedPushResult
-    // contract: TimedTaskPushResult
+    // contract: MPMCRing, PushResult, SPSCRing
+    // contract: PushResult
     @Test func everyLifetimeIsBalanced() throws {
         let counter = LifetimeCounter()
         do {
             let ring = try MPMCRing<CountedUnique>(capacity: 3)
             for id in 0..<5 {
-                let isPushed = ring.offer(CountedUnique(id, counter)).isPushed
+                let isPushed = ring.tryPush(CountedUnique(id, counter)).isPushed
                 #expect(isPushed == (id < 3))
             }
             #expect(counter.living == 3)
@@ -127,7 +127,7 @@ import Testing
         let counter = LifetimeCounter()
         let ring = try MPMCRing<CountedUnique>(capacity: 8)
         for value in 0..<6 {
-            let left = ring.offer(CountedUnique(value, counter)).refused()
+            let left = ring.tryPush(CountedUnique(value, counter)).refused()
             #expect(id(left) == nil)
         }
         let memory = UnsafeMutableBufferPointer<CountedUnique>.allocate(capacity: 4)
@@ -145,19 +145,19 @@ import Testing
         span.removeAll()
         #expect(counter.living == 0 && ring.tryPop(into: &span) == 0)
     }
-    // contract: OfferResult, PopResult, PushResult, TaskPushResult, TimedPushResult, TimedTaskPushResult
+    // contract: PushResult, PopResult
     @Test func waitsEndInTime() throws {
         let ring = try MPMCRing<Int>(capacity: 1)
         let limit = Duration.milliseconds(10)
         let begin = ContinuousClock.now
-        #expect(try ring.pop(timeout: limit) == .timedOut)
+        #expect(try ring.pop(timeout: limit) == .empty)
         #expect(ContinuousClock.now - begin >= limit)
-        #expect(ring.tryPush(1))
-        #expect(ring.push(2, until: begin) == .timedOut(2))
-        #expect(ring.offer(2) == .full(2))
+        #expect(ring.tryPush(1).isPushed)
+        #expect(ring.push(2, until: begin) == .full(2))
+        #expect(ring.tryPush(2) == .full(2))
         #expect(try ring.pop(until: begin) == .popped(1), "a passed deadline still pops what is there")
         ring.close()
-        #expect(ring.offer(3) == .closed(3) && ring.push(3, timeout: .zero) == .closed(3) && ring.isClosed)
+        #expect(ring.tryPush(3) == .closed(3) && ring.push(3, timeout: .zero) == .closed(3) && ring.isClosed)
         #expect(try ring.pop(timeout: limit) == .closed)
     }
 

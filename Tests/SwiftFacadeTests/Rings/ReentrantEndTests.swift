@@ -35,7 +35,7 @@ import Testing
                 if sender % 2 == 0 {
                     if await !box.end.push(element).isPushed { return }
                 } else {
-                    while !box.end.tryPush(element), !box.end.isClosed { await Task.yield() }
+                    while !box.end.tryPush(element).isPushed, !box.end.isClosed { await Task.yield() }
                 }
             }
         }

@@ -25,13 +25,13 @@ import Interlock
             }
             #expect(isQueued)
         }
-        for element in 0..<5 { #expect(ring.tryPush(element)) }
+        for element in 0..<5 { #expect(ring.tryPush(element).isPushed) }
         for (number, task) in tasks.enumerated() { #expect(try await task.value == number) }
     }
 
     @Test func waitingTasksPushInTheOrderOfTheirArrival() async throws {
         let ring = try MPMCRing<Int>(capacity: 1)
-        #expect(ring.tryPush(-1))
+        #expect(ring.tryPush(-1).isPushed)
         var tasks: [Task<Bool, Never>] = []
         for task in 0..<5 {
             tasks.append(Task { await ring.push(task).isPushed })
@@ -65,7 +65,7 @@ import Interlock
             var next = 0
             while next < total, !producer.isClosed {
                 for _ in 0..<min(producer.capacity - producer.count, total - next) {
-                    guard producer.tryPush(next) else {
+                    guard producer.tryPush(next).isPushed else {
                         if !producer.isClosed { Issue.record("the count promised room for \(next)") }
                         next = total
                         break
@@ -186,14 +186,14 @@ import Interlock
 
     @Test func closingAgainDoesNothing() throws {
         let ring = try MPMCRing<Int>(capacity: 2)
-        #expect(ring.tryPush(1))
+        #expect(ring.tryPush(1).isPushed)
         ring.close()
         ring.close()
         #expect(ring.isClosed && ring.count == 1)
         #expect(try ring.pop() == 1)
         #expect(try ring.pop() == nil)
         try SPSCRing<Int>(capacity: 2).split { producer, consumer in
-            let isPushed = producer.tryPush(1)
+            let isPushed = producer.tryPush(1).isPushed
             producer.close()
             consumer.close()
             producer.close()

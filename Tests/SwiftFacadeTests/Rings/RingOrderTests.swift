@@ -54,7 +54,7 @@ import Interlock
         async throws
     {
         for element in 0..<times {
-            #expect(ring.tryPush(element))
+            #expect(ring.tryPush(element).isPushed)
             #expect(try await pop(ring) == element)
             // Finds nothing for the first; its passes do not begin anew.
             ring.waiters.servePosted()
@@ -70,13 +70,13 @@ import Interlock
             return try await ring.pop()
         }
         try await Self.passSuspendedPop(of: ring, by: pop)
-        #expect(ring.tryPush(-1))
+        #expect(ring.tryPush(-1).isPushed)
         let later = Task {
             defer { done.count.add(1, ordering: .relaxed) }
             return try await pop(ring)
         }
         #expect(await eventuallySuspending { done.count.load(ordering: .relaxed) == 1 })
-        #expect(ring.tryPush(-2))
+        #expect(ring.tryPush(-2).isPushed)
         ring.waiters.servePosted()
         #expect(try await first.value == -1)
         #expect(try await later.value == -2)
@@ -91,15 +91,15 @@ import Interlock
         }
         ring.waiters.combiner.begin()
         try await Self.pass(ring, times: Self.passes - 1)  // the second has tried once
-        #expect(ring.tryPush(-1))
+        #expect(ring.tryPush(-1).isPushed)
         ring.waiters.servePosted()
         #expect(try await waiting[0].value == -1)
         ring.waiters.combiner.begin()
         try await Self.pass(ring)
-        #expect(ring.tryPush(-2))
+        #expect(ring.tryPush(-2).isPushed)
         let later = Task { try await ring.pop() }
         #expect(try await waiting[1].value == -2)
-        #expect(ring.tryPush(-3))
+        #expect(ring.tryPush(-3).isPushed)
         ring.waiters.servePosted()
         #expect(try await later.value == -3)
     }
@@ -119,7 +119,7 @@ import Interlock
     @Test(arguments: Push.allCases) func aSuspendedPushIsPassedSoOftenAtMost(later push: Push) async throws {
         let ring = try MPMCRing<Int>(capacity: 1)
         let done = Finished()
-        #expect(ring.tryPush(0))
+        #expect(ring.tryPush(0).isPushed)
         let first = Task {
             defer { done.count.add(1, ordering: .relaxed) }
             return await ring.push(-1).isPushed
@@ -150,7 +150,7 @@ import Interlock
         let ring = try MPMCRing<Int>(capacity: 4)
         let first = Task { try await ring.pop() }
         try await Self.passSuspendedPop(of: ring)
-        #expect(ring.tryPush(-1) && ring.tryPush(-2))
+        #expect(ring.tryPush(-1).isPushed && ring.tryPush(-2).isPushed)
         let cancelled = Task {
             await untilCancelled()
             return try await ring.pop()
@@ -169,7 +169,7 @@ import Interlock
         first.cancel()
         await #expect(throws: CancellationError.self) { try await first.value }
         for element in 0..<2 * RingOrderTests.passes {
-            #expect(ring.tryPush(element))
+            #expect(ring.tryPush(element).isPushed)
             #expect(try await ring.pop(timeout: .zero).element() == element)
         }
         let needsNoQueue = ring.mayPass(ring.waiters.popPasses)

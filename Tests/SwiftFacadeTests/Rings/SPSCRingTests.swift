@@ -39,8 +39,8 @@ import Testing
         for capacity in [1, 2, 3, 5, 8, 100] {
             try SPSCRing<UInt8>(capacity: capacity).split { producer, consumer in
                 for _ in 0..<3 {
-                    for value in 0..<capacity { #expect(producer.tryPush(UInt8(value)) == true) }
-                    #expect(producer.tryPush(0) == false)
+                    for value in 0..<capacity { #expect(producer.tryPush(UInt8(value)).isPushed == true) }
+                    #expect(producer.tryPush(0).isPushed == false)
                     #expect(producer.count == capacity && consumer.count == capacity)
                     for value in 0..<capacity { #expect(consumer.tryPop() == UInt8(value)) }
                     #expect(consumer.tryPop() == nil)
@@ -60,22 +60,31 @@ import Testing
     @Test func elementsOfAnyLayoutArriveWhole() throws {
         struct Padded: Equatable { var number: Int; var flag: Bool }
         try SPSCRing<Padded>(capacity: 2).split { producer, consumer in
-            #expect(producer.tryPush(Padded(number: 1, flag: true)) == true)
-            #expect(producer.tryPush(Padded(number: 2, flag: false)) == true)
+            #expect(producer.tryPush(Padded(number: 1, flag: true)).isPushed == true)
+            #expect(producer.tryPush(Padded(number: 2, flag: false)).isPushed == true)
             #expect(consumer.tryPop() == Padded(number: 1, flag: true))
             #expect(consumer.tryPop() == Padded(number: 2, flag: false))
         }
         try SPSCRing<Void>(capacity: 2).split { producer, consumer in
-            #expect(producer.tryPush(()) && producer.tryPush(()) && !producer.tryPush(()))
+            #expect(
+                producer.tryPush(()).isPushed && producer.tryPush(()).isPushed
+                    && !producer.tryPush(()).isPushed
+            )
             #expect(consumer.tryPop() != nil && consumer.tryPop() != nil && consumer.tryPop() == nil)
         }
         try SPSCRing<String>(capacity: 3).split { producer, consumer in
-            #expect(producer.tryPush("small") && producer.tryPush(String(repeating: "large", count: 100)))
+            #expect(
+                producer.tryPush("small").isPushed
+                    && producer.tryPush(String(repeating: "large", count: 100)).isPushed
+            )
             #expect(consumer.tryPop() == "small")
             #expect(consumer.tryPop() == String(repeating: "large", count: 100))
         }
         try SPSCRing<SIMD16<Double>>(capacity: 3).split { producer, consumer in
-            #expect(producer.tryPush(SIMD16(repeating: 1)) && producer.tryPush(SIMD16(repeating: 2)))
+            #expect(
+                producer.tryPush(SIMD16(repeating: 1)).isPushed
+                    && producer.tryPush(SIMD16(repeating: 2)).isPushed
+            )
             #expect(consumer.tryPop() == SIMD16(repeating: 1))
             #expect(consumer.tryPop() == SIMD16(repeating: 2))
         }
@@ -87,7 +96,7 @@ import Testing
         let counter = LifetimeCounter()
         try SPSCRing<CountedUnique>(capacity: 3).split { producer, consumer in
             for id in 0..<5 {
-                let isPushed = producer.offer(CountedUnique(id, counter)).isPushed
+                let isPushed = producer.tryPush(CountedUnique(id, counter)).isPushed
                 #expect(isPushed == (id < 3))
             }
             #expect(counter.living == 3)
@@ -113,13 +122,13 @@ import Testing
     @Test func aRingThatIsNeverSplitReleasesItsMemory() throws {
         _ = try SPSCRing<Counted>(capacity: 4)
     }
-    // contract: OfferResult, PushResult, TaskPushResult, TimedPushResult, TimedTaskPushResult
+    // contract: PushResult
     @Test func refusedElementsComeBack() throws {
         let counter = LifetimeCounter()
         try SPSCRing<CountedUnique>(capacity: 1).split { producer, consumer in
-            let pushed = producer.offer(CountedUnique(1, counter)).refused()
+            let pushed = producer.tryPush(CountedUnique(1, counter)).refused()
             #expect(id(pushed) == nil)
-            let full = producer.offer(CountedUnique(2, counter)).refused()
+            let full = producer.tryPush(CountedUnique(2, counter)).refused()
             #expect(id(full) == 2)
             let late = producer.push(CountedUnique(3, counter), timeout: .milliseconds(1)).refused()
             #expect(id(late) == 3)
@@ -173,7 +182,7 @@ import Testing
             var (next, expected) = (0, 0)
             for _ in 0..<20 {
                 while true {
-                    let left = producer.offer(CountedUnique(next, counter)).refused()
+                    let left = producer.tryPush(CountedUnique(next, counter)).refused()
                     if id(left) != nil { break }
                     next += 1
                 }
@@ -225,18 +234,18 @@ import Testing
         try SPSCRing<Int>(capacity: 1).split { (producer, consumer) throws(any Error) -> Void in
             let limit = Duration.milliseconds(10)
             let begin = ContinuousClock.now
-            #expect(try consumer.pop(timeout: limit) == .timedOut)
+            #expect(try consumer.pop(timeout: limit) == .empty)
             #expect(ContinuousClock.now - begin >= limit)
-            #expect(try consumer.pop(until: begin) == .timedOut)
-            #expect(producer.tryPush(1) == true)
-            #expect(producer.push(2, until: begin) == .timedOut(2))
+            #expect(try consumer.pop(until: begin) == .empty)
+            #expect(producer.tryPush(1).isPushed == true)
+            #expect(producer.push(2, until: begin) == .full(2))
             #expect(
                 try consumer.pop(until: begin) == .popped(1),
                 "a passed deadline still pops what is there"
             )
             #expect(producer.push(3, timeout: .zero) == .pushed)
             producer.close()
-            #expect(producer.push(4, timeout: .zero) == .closed(4) && !producer.tryPush(4))
+            #expect(producer.push(4, timeout: .zero) == .closed(4) && !producer.tryPush(4).isPushed)
             #expect(try consumer.pop(timeout: limit) == .popped(3))
             #expect(try consumer.pop(timeout: limit) == .closed && consumer.isClosed)
         }
@@ -252,7 +261,7 @@ import Testing
             waiting.join()
         }
         try SPSCRing<Int>(capacity: 1).split { producer, consumer in
-            #expect(producer.tryPush(1) == true)
+            #expect(producer.tryPush(1).isPushed == true)
             let handoff = Handoff(producer)
             let waiting = TestThread { #expect(handoff.take().push(2) == .closed(2)) }
             _ = consume consumer
@@ -272,7 +281,7 @@ import Testing
                 return sum
             }
             for value in 1...100 {
-                while !producer.tryPush(value), !producer.isClosed { await Task.yield() }
+                while !producer.tryPush(value).isPushed, !producer.isClosed { await Task.yield() }
             }
             producer.close()
             return await task.value

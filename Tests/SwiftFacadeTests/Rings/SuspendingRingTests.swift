@@ -79,22 +79,22 @@ import Interlock
             #expect(await eventuallySuspending { started.count == task + 1 })
             for _ in 0..<100 { await Task.yield() }
         }
-        for element in 0..<5 { #expect(ring.tryPush(element)) }
+        for element in 0..<5 { #expect(ring.tryPush(element).isPushed) }
         for task in tasks { try await task.value }
         #expect(order.count == 5 && ring.count == 0)
         #expect(Set(order.map { $0[0] }) == Set(0..<5) && Set(order.map { $0[1] }) == Set(0..<5))
     }
-    // contract: OfferResult, PushResult, TaskPushResult, TimedPushResult, TimedTaskPushResult
+    // contract: PushResult
     @Test func limitsAreKept() async throws {
         let ring = try MPMCRing<Int>(capacity: 1)
         let limit = Duration.milliseconds(10)
         let begin = ContinuousClock.now
-        #expect(try await ring.pop(timeout: limit) == .timedOut)
+        #expect(try await ring.pop(timeout: limit) == .empty)
         #expect(ContinuousClock.now - begin >= limit)
-        #expect(try await ring.pop(until: begin) == .timedOut)
+        #expect(try await ring.pop(until: begin) == .empty)
         #expect(await ring.push(1).isPushed)
-        #expect(await ring.push(2, timeout: limit) == .timedOut(2))
-        #expect(await ring.push(2, until: begin) == .timedOut(2))
+        #expect(await ring.push(2, timeout: limit) == .full(2))
+        #expect(await ring.push(2, until: begin) == .full(2))
         #expect(try await ring.pop(timeout: limit) == .popped(1))
         ring.close()
         #expect(await ring.push(3) == .closed(3))
@@ -108,12 +108,12 @@ import Interlock
             var consumer = consumer
             let limit = Duration.milliseconds(10)
             let begin = ContinuousClock.now
-            #expect(try await consumer.pop(timeout: limit) == .timedOut)
+            #expect(try await consumer.pop(timeout: limit) == .empty)
             #expect(ContinuousClock.now - begin >= limit)
-            #expect(try await consumer.pop(until: begin) == .timedOut)
+            #expect(try await consumer.pop(until: begin) == .empty)
             #expect(await producer.push(1, timeout: limit) == .pushed)
-            #expect(await producer.push(2, timeout: limit) == .timedOut(2))
-            #expect(await producer.push(2, until: begin) == .timedOut(2))
+            #expect(await producer.push(2, timeout: limit) == .full(2))
+            #expect(await producer.push(2, until: begin) == .full(2))
             #expect(
                 try await consumer.pop(until: begin) == .popped(1),
                 "what is there is taken also after the limit"
@@ -144,7 +144,7 @@ import Interlock
                 waiters.remove(waiter, .timedOut)
                 return waiter
             }
-            let isPushed = producer.tryPush(1)
+            let isPushed = producer.tryPush(1).isPushed
             #expect(isPushed)
             waiter.resume()
             #expect(try await popped.value == .popped(1))
@@ -154,7 +154,7 @@ import Interlock
     @Test func closingWakesEveryTask() async throws {
         let empty = try MPMCRing<Int>(capacity: 1)
         let full = try MPMCRing<Int>(capacity: 1)
-        #expect(full.tryPush(0))
+        #expect(full.tryPush(0).isPushed)
         let poppers = (0..<3).map { _ in Task { try await empty.pop() } }
         let pushers = (1...3).map { value in Task { await full.push(value) } }
         for _ in 0..<100 { await Task.yield() }
@@ -171,7 +171,7 @@ import Interlock
         for _ in 0..<300 {
             let ring = try MPMCRing<Counted>(capacity: 1)
             let popper = Task { (try? await ring.pop()) != nil }
-            let pusher = Task { ring.tryPush(Counted(1, counter)) }
+            let pusher = Task { ring.tryPush(Counted(1, counter)).isPushed }
             popper.cancel()
             let got = await popper.value
             #expect(await pusher.value)
@@ -179,7 +179,7 @@ import Interlock
         }
         for _ in 0..<300 {
             let ring = try MPMCRing<Counted>(capacity: 1)
-            #expect(ring.tryPush(Counted(1, counter)))
+            #expect(ring.tryPush(Counted(1, counter)).isPushed)
             let pusher = Task { await ring.push(Counted(2, counter)).isPushed }
             let popper = Task { ring.tryPop()?.id }
             pusher.cancel()
@@ -189,11 +189,11 @@ import Interlock
         }
         #expect(counter.living == 0)
     }
-    // contract: OfferResult, PushResult, TaskPushResult, TimedPushResult, TimedTaskPushResult
+    // contract: PushResult
     @Test func aCancelledPushGivesTheElementBack() async throws {
         let counter = LifetimeCounter()
         let ring = try MPMCRing<CountedUnique>(capacity: 1)
-        let first = ring.offer(CountedUnique(1, counter)).refused()
+        let first = ring.tryPush(CountedUnique(1, counter)).refused()
         #expect(id(first) == nil)
         let task = Task {
             let left = await ring.push(CountedUnique(2, counter)).refused()
@@ -217,14 +217,14 @@ import Interlock
                     let left = consumer.tryPop()
                     return (id(popped), id(left))
                 }
-                let isPushed = producer.offer(CountedUnique(1, counter)).isPushed
+                let isPushed = producer.tryPush(CountedUnique(1, counter)).isPushed
                 popper.cancel()
                 let (popped, left) = await popper.value
                 #expect(isPushed && (popped == 1) != (left == 1))
             }
             try await SPSCRing<CountedUnique>(capacity: 1).split {
                 (producer, consumer) async throws(any Error) -> Void in
-                let isFull = producer.offer(CountedUnique(1, counter)).isPushed
+                let isFull = producer.tryPush(CountedUnique(1, counter)).isPushed
                 var producer = producer
                 let pusher = Task {
                     let left = await producer.push(CountedUnique(2, counter)).refused()
@@ -247,7 +247,7 @@ import Interlock
         let task = Task { for try await _ in ring {} }
         task.cancel()
         try await task.value
-        #expect(ring.tryPush(1) && ring.tryPop() == 1)
+        #expect(ring.tryPush(1).isPushed && ring.tryPop() == 1)
     }
     // contract: MPMCRing, SPSCRing
     @Test(arguments: [1, 8], [false, true])
@@ -284,7 +284,7 @@ import Interlock
             let sender = Task {
                 for value in 0..<2_000 { _ = await producer.push(value) }
                 // The loop leaves at 1,000; then its end of the ring goes.
-                return producer.isClosed && producer.offer(0) == .closed(0)
+                return producer.isClosed && producer.tryPush(0) == .closed(0)
             }
             var received: [Int] = []
             for try await element in consumer.elements() {
@@ -334,7 +334,7 @@ import Interlock
         for _ in 0..<50 {
             let shared = try MPMCRing<Counted>(capacity: 1, resumingOnOwnThread: onOwnThread)
             let early = try await shared.pop(timeout: .microseconds(1)).element()
-            #expect(early == nil && shared.tryPush(Counted(1, counter)))
+            #expect(early == nil && shared.tryPush(Counted(1, counter)).isPushed)
             let late = await shared.push(Counted(2, counter), timeout: .microseconds(1)).refused()
             #expect(late != nil)
             let split = try SPSCRing<Counted>(capacity: 1, resumingOnOwnThread: onOwnThread)
@@ -359,14 +359,14 @@ import Interlock
         let isPast = limit < .zero
         let task = Task { try await ring.pop(timeout: limit) }
         if isPast {
-            #expect(try await task.value == .timedOut)
+            #expect(try await task.value == .empty)
         } else {
             for _ in 0..<100 { await Task.yield() }
             #expect(await ring.push(1, timeout: limit) == .pushed)
             #expect(try await task.value == .popped(1))
             let far = Task { try await ring.pop(until: .now.advanced(by: .seconds(Int64.max))) }
             for _ in 0..<100 { await Task.yield() }
-            #expect(ring.tryPush(2))
+            #expect(ring.tryPush(2).isPushed)
             #expect(try await far.value == .popped(2))
         }
         let semaphore = FIFOSemaphore(permits: 0)

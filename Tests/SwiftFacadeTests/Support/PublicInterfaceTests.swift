@@ -58,6 +58,9 @@ import Testing
         "a mutable reference is no key by its contents, and equal at no one moment: compare snapshots": [
             "==(_:_:)", "!=(_:_:)", "hash(into:)", "hashValue",
         ],
+        "is written as a subscript: `array[..<end]`, `array[...last]`, `array[start...]`": [
+            "prefix(upTo:)", "prefix(through:)", "suffix(from:)",
+        ],
         "makes a new array of several, none of which is shared: ask the snapshot": [
             "+(_:_:)", "applying(_:)", "difference(from:)", "difference(from:by:)", "removingSubranges(_:)",
         ],
@@ -66,7 +69,7 @@ import Testing
     static let leftOutUnordered: [String: [String]] = [
         "goes by the indices of one state": [
             "remove(at:)", "firstIndex(where:)", "firstIndex(of:)", "indices(where:)", "indices(of:)",
-            "prefix(through:)", "prefix(upTo:)", "suffix(from:)", "subscript(_:)",
+            "subscript(_:)",
         ]
     ]
 

@@ -163,7 +163,7 @@ import Testing
                 actor Sender {
                     let producer: SPSCRing<Int>.Producer
                     init(_ producer: consuming sending SPSCRing<Int>.Producer) { self.producer = producer }
-                    func send() async { while !producer.tryPush(1) { await Task.yield() } }
+                    func send() async { while !producer.tryPush(1).isPushed { await Task.yield() } }
                 }
                 """,
             wrong: """
@@ -201,7 +201,7 @@ import Testing
             right: """
                 func f(_ ring: consuming SPSCRing<Int>) async {
                     await ring.split { producer, _ in
-                        async let first = producer.tryPush(1)
+                        async let first = producer.tryPush(1).isPushed
                         _ = await first
                     }
                 }
@@ -209,8 +209,8 @@ import Testing
             wrong: """
                 func f(_ ring: consuming SPSCRing<Int>) async {
                     await ring.split { producer, _ in
-                        async let first = producer.tryPush(1)
-                        async let second = producer.tryPush(2)
+                        async let first = producer.tryPush(1).isPushed
+                        async let second = producer.tryPush(2).isPushed
                         _ = await (first, second)
                     }
                 }
@@ -254,11 +254,11 @@ import Testing
             claim: "an element is not used after it has been pushed",
             right: """
                 final class Box { var value = 0 }
-                func f(_ ring: MPMCRing<Box>) { let box = Box(); box.value = 1; _ = ring.offer(box) }
+                func f(_ ring: MPMCRing<Box>) { let box = Box(); box.value = 1; _ = ring.tryPush(box) }
                 """,
             wrong: """
                 final class Box { var value = 0 }
-                func f(_ ring: MPMCRing<Box>) { let box = Box(); _ = ring.offer(box); box.value = 1 }
+                func f(_ ring: MPMCRing<Box>) { let box = Box(); _ = ring.tryPush(box); box.value = 1 }
                 """,
             complaint: "risks causing data races"
         ),
@@ -297,19 +297,20 @@ import Testing
             complaint: "risks causing data races"
         ),
         Program(
-            claim: "a refused element that is not Sendable comes back",
+            claim: "a refused element comes back, also one that is not Sendable, and is not lost in silence",
             right: """
                 final class Box { var value = 0 }
-                func f(_ ring: MPMCRing<Box>) -> Box? { ring.offer(Box()).refused() }
+                func f(_ ring: MPMCRing<Box>) -> Box? { ring.tryPush(Box()).refused() }
                 """,
             wrong: """
                 final class Box { var value = 0 }
-                func f(_ ring: MPMCRing<Box>) -> Bool { ring.tryPush(Box()) }
+                func f(_ ring: MPMCRing<Box>) { ring.tryPush(Box()) }
                 """,
-            complaint: "type 'Box' does not conform to the 'Sendable' protocol"
+            complaint: "result of call to 'tryPush' is unused",
+            flags: ["-warnings-as-errors"]
         ),
         Program(
-            claim: "a refused element is not lost in silence",
+            claim: "a refused noncopyable element is not lost in silence",
             right: """
                 struct Unique: ~Copyable {}
                 func f(_ ring: MPMCRing<Unique>) async -> Bool { await ring.push(Unique()).isPushed }
@@ -322,20 +323,30 @@ import Testing
             flags: ["-warnings-as-errors"]
         ),
         Program(
-            claim: "a verb answers only what it can",
+            claim: "a switch over a push meets every refusal",
             right: """
-                func f(_ ring: MPMCRing<Int>) -> String {
-                    switch ring.offer(1) {
-                    case .pushed: "in"
-                    case .full(let element): "\\(element) found no room"
-                    case .closed(let element): "\\(element) found a closed ring"
+                struct Unique: ~Copyable {}
+                func f(_ ring: MPMCRing<Unique>) -> String {
+                    let tried = ring.tryPush(Unique())
+                    switch consume tried {
+                    case .pushed: return "in"
+                    case .full(_): return "no room"
+                    case .closed(_): return "not taken"
+                    case .cancelled(_): return "not in time"
                     }
                 }
                 """,
             wrong: """
-                func f(_ ring: MPMCRing<Int>) -> Bool { ring.offer(1) == .timedOut(1) }
+                struct Unique: ~Copyable {}
+                func f(_ ring: MPMCRing<Unique>) -> String {
+                    let tried = ring.tryPush(Unique())
+                    switch consume tried {
+                    case .pushed: return "in"
+                    case .full(_): return "no room"
+                    }
+                }
                 """,
-            complaint: "type 'OfferResult<Int>' has no member 'timedOut'"
+            complaint: "switch must be exhaustive"
         ),
         Program(
             claim: "a task does not block its thread in a ring",
@@ -423,8 +434,8 @@ import Testing
         ),
         Program(
             claim: "a task does not block its thread in a barrier",
-            right: "func f(_ barrier: ThreadBarrier) async throws { _ = try await barrier.wait() }",
-            wrong: "func f(_ barrier: ThreadBarrier) async throws { _ = barrier.wait() }",
+            right: "func f(_ barrier: Barrier) async throws { _ = try await barrier.wait() }",
+            wrong: "func f(_ barrier: Barrier) async throws { _ = barrier.wait() }",
             complaint: "not marked with 'await'"
         ),
         Program(

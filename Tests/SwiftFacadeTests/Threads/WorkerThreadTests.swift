@@ -33,7 +33,7 @@ private final class Stepping: Sendable {
 
 /// Blocking forms, from a task.
 func block(_ thread: WorkerThread<Int>, posting number: Int) -> PushResult<Int> { thread.post(number) }
-func block(_ thread: WorkerThread<Int>, posting number: Int, timeout: Duration) -> TimedPushResult<Int> {
+func block(_ thread: WorkerThread<Int>, posting number: Int, timeout: Duration) -> PushResult<Int> {
     thread.post(number, timeout: timeout)
 }
 func block(_ thread: WorkerThread<Int>, joiningIn limit: Duration) throws -> Bool {
@@ -100,7 +100,7 @@ func join(_ thread: WorkerThread<Int>) throws { try thread.join() }
         let worker = try steps.makeThread(capacity: 2)
         #expect(worker.tryPost(1) == .pushed && worker.tryPost(2) == .pushed)
         #expect(worker.tryPost(9) == .full(9) && worker.waitingMessages == 2)
-        #expect(await worker.post(9, timeout: .milliseconds(1)) == .timedOut(9))
+        #expect(await worker.post(9, timeout: .milliseconds(1)) == .full(9))
         try worker.start()
         await steps.begun.taken()
         #expect(worker.state == .running)
@@ -158,7 +158,7 @@ func join(_ thread: WorkerThread<Int>) throws { try thread.join() }
             TestThread { answers.add(worker.post(3, until: .now + .seconds(1_000)).isPushed) },
             TestThread { answers.add(worker.post(4, timeout: .seconds(1_000)).isPushed) },
         ]
-        #expect(block(worker, posting: 9, timeout: .milliseconds(1)) == .timedOut(9))
+        #expect(block(worker, posting: 9, timeout: .milliseconds(1)) == .full(9))
         steps.goOn.signal(5)
         try worker.start()
         #expect(await task.value == .pushed)

@@ -69,7 +69,7 @@ final class SwiftSPSC: RingAdapter, @unchecked Sendable {
         producer = left.take()!
         consumer = right.take()!
     }
-    @inline(__always) func tryPush(_ element: UInt64) -> Bool { producer.tryPush(element) }
+    @inline(__always) func tryPush(_ element: UInt64) -> Bool { producer.tryPush(element).isPushed }
     @inline(__always) func tryPop() -> UInt64? { consumer.tryPop() }
     func close() { producer.close() }
     @inline(__always) var isClosed: Bool { producer.isClosed }
@@ -86,7 +86,7 @@ private func spscPairs(
 ) -> UInt64 {
     var sum: UInt64 = 0
     for number in 0..<count {
-        guard producer.tryPush(number), let popped = consumer.tryPop() else { return .max }
+        guard producer.tryPush(number).isPushed, let popped = consumer.tryPop() else { return .max }
         sum &+= popped
     }
     return sum
@@ -95,7 +95,7 @@ private func spscPairs(
 final class SwiftMPMC: RingAdapter {
     private let ring = try! MPMCRing<UInt64>(capacity: capacity)
     init() {}
-    @inline(__always) func tryPush(_ element: UInt64) -> Bool { ring.tryPush(element) }
+    @inline(__always) func tryPush(_ element: UInt64) -> Bool { ring.tryPush(element).isPushed }
     @inline(__always) func tryPop() -> UInt64? { ring.tryPop() }
     func close() { ring.close() }
     @inline(__always) var isClosed: Bool { ring.isClosed }

@@ -9,7 +9,7 @@ import Metrics
 /// Reports the contention figures of all watched objects to a metrics backend.
 ///
 /// ```swift
-/// Diagnostics.enable(.contention)
+/// Diagnostics.enabled = .contention
 /// let metrics = ContentionMetrics()
 /// try await metrics.run(every: .seconds(10))
 /// ```

@@ -14,7 +14,7 @@ struct ContentionMetricsTests {
     private let backend = TestMetrics()
 
     init() {
-        Diagnostics.enable(.contention)
+        Diagnostics.enabled = .contention
         Diagnostics.resetFigures()
     }
 

@@ -10,8 +10,8 @@ extension WorkerThread {
     ///
     /// - Returns: `.pushed`, or the message with `.full` or `.closed`.
     /// - Complexity: O(1).
-    public func tryPost(_ message: Message) -> OfferResult<Message> {
-        core.mailbox.offer(message)
+    public func tryPost(_ message: Message) -> PushResult<Message> {
+        core.mailbox.tryPush(message)
     }
 
     // MARK: Blocking
@@ -27,18 +27,17 @@ extension WorkerThread {
         message: "it would block a thread of the cooperative pool; use `await post` in a function"
     )
     public func post(_ message: Message) -> PushResult<Message> {
-        switch core.mailbox.offer(message) {
-        case .pushed: return .pushed
-        case .closed(let message): return .closed(message)
+        switch core.mailbox.tryPush(message) {
         case .full(let message):
             requireAnotherThread("post", "its mailbox of \(mailboxCapacity) messages is full")
             return core.mailbox.push(message)
+        case let answer: return answer
         }
     }
 
-    /// As `post(_:)`, until `deadline` at most.
+    /// Posts `message`; blocks the thread while the mailbox is full, until `deadline` at most.
     ///
-    /// - Returns: `.pushed`, or the message with `.timedOut` or `.closed`.
+    /// - Returns: `.pushed`, or the message with `.full` or `.closed`.
     @available(
         *,
         noasync,
@@ -47,17 +46,19 @@ extension WorkerThread {
     public func post(
         _ message: Message,
         until deadline: ContinuousClock.Instant
-    ) -> TimedPushResult<Message> {
+    ) -> PushResult<Message> {
         core.mailbox.push(message, until: deadline)
     }
 
-    /// As `post(_:until:)`, for `timeout` at most.
+    /// Posts `message`; blocks the thread while the mailbox is full, for `timeout` at most.
+    ///
+    /// - Returns: `.pushed`, or the message with `.full` or `.closed`.
     @available(
         *,
         noasync,
         message: "it would block a thread of the cooperative pool; use `await post` in a function"
     )
-    public func post(_ message: Message, timeout: Duration) -> TimedPushResult<Message> {
+    public func post(_ message: Message, timeout: Duration) -> PushResult<Message> {
         core.mailbox.push(message, timeout: timeout)
     }
 
@@ -67,22 +68,24 @@ extension WorkerThread {
     ///
     /// - Returns: `.pushed`, or the message with `.closed` or `.cancelled`. A cancelled task still posts where there is
     ///   room.
-    public func post(_ message: Message) async -> TaskPushResult<Message> {
+    public func post(_ message: Message) async -> PushResult<Message> {
         await core.mailbox.push(message)
     }
 
-    /// As the suspending `post(_:)`, until `deadline` at most.
+    /// Posts `message`; suspends the task while the mailbox is full, until `deadline` at most.
     ///
-    /// - Returns: `.pushed`, or the message with `.timedOut`, `.closed` or `.cancelled`.
+    /// - Returns: `.pushed`, or the message with `.full`, `.closed` or `.cancelled`.
     public func post(
         _ message: Message,
         until deadline: ContinuousClock.Instant
-    ) async -> TimedTaskPushResult<Message> {
+    ) async -> PushResult<Message> {
         await core.mailbox.push(message, until: deadline)
     }
 
-    /// As the suspending form with `until:`, for `timeout` at most.
-    public func post(_ message: Message, timeout: Duration) async -> TimedTaskPushResult<Message> {
+    /// Posts `message`; suspends the task while the mailbox is full, for `timeout` at most.
+    ///
+    /// - Returns: `.pushed`, or the message with `.full`, `.closed` or `.cancelled`.
+    public func post(_ message: Message, timeout: Duration) async -> PushResult<Message> {
         await core.mailbox.push(message, timeout: timeout)
     }
 

@@ -202,7 +202,7 @@ public final class WorkerPool: Sendable {
     /// May be nested. On a thread of no pool, only runs `body`. May be called in a task: `body` does not suspend.
     ///
     /// Interlock's own blocking waits do this by themselves: for operations, jobs, queues, groups, runners, cached values,
-    /// work of another pool, the end of a thread or a pool, ``FIFOSemaphore``, ``ThreadBarrier``, and `GCD.sync` with a
+    /// work of another pool, the end of a thread or a pool, ``FIFOSemaphore``, ``Barrier``, and `GCD.sync` with a
     /// limit. Its locks, ``Latch``, its rings, the post to a full ``WorkerThread`` and `GCD.sync` without a limit do not:
     /// they hold their worker.
     ///

@@ -4,7 +4,7 @@
 // `AsyncStream`, which ends for every consumer when the task of one is cancelled.
 
 /// The changes of a collection, in order, each for one of the sequence's consumers. See
-/// ``SafeArray/changesSequence``. Any task may make an iterator, beside any other call; an iterator is for one task at a
+/// ``SafeArray/changes()``. Any task may make an iterator, beside any other call; an iterator is for one task at a
 /// time.
 public struct ChangesSequence<Change: Sendable>: AsyncSequence, Sendable {
     private let feed: ChangeFeed<Change>

@@ -45,13 +45,14 @@ extension SafeArray.Change: Equatable where Element: Equatable {}
 extension SafeArray.Change: Hashable where Element: Hashable {}
 
 extension SafeArray where Element: Sendable {
-    /// Every change from now on, in order, as an asynchronous sequence. It ends when the loop and the sequence are left,
-    /// and, after the last change, when the array is gone. A consumer whose task is cancelled ends alone.
+    /// Every change from now on, in order, as an asynchronous sequence; each call begins one. It ends when the loop and
+    /// the sequence are left, and, after the last change, when the array is gone. A consumer whose task is cancelled ends
+    /// alone. `changes(deliverOn:_:)` of `InterlockOperations` delivers on a dispatch queue instead.
     ///
     /// Writers keep each change and wake the consumer, which compares and delivers. Each change goes to one consumer of
     /// a sequence: take a sequence for each that wants all. Changes are kept until asked for, while the sequence is
     /// there: a consumer slower than the writers, or none, needs more and more memory.
-    public var changesSequence: ChangesSequence<Change> {
+    public func changes() -> ChangesSequence<Change> {
         makeChangesSequence()
     }
 }

@@ -158,7 +158,7 @@ extension SafeArray {
         }
     }
 
-    /// As ``firstIndex(where:)``, of the last such element.
+    /// The index of the last element that satisfies `predicate` now. O(*n*).
     ///
     /// - Precondition: `predicate` does not call this array.
     @inlinable
@@ -173,7 +173,7 @@ extension SafeArray {
         }
     }
 
-    /// As ``firstIndex(where:)``, of all such elements.
+    /// The indices of all elements that satisfy `predicate` now. O(*n*).
     ///
     /// - Precondition: `predicate` does not call this array.
     @inlinable
@@ -185,7 +185,7 @@ extension SafeArray {
 }
 
 extension SafeArray where Element: Equatable {
-    /// As ``firstIndex(of:)``, of all such elements.
+    /// The indices of all elements equal to `element` now. O(*n*).
     @inlinable
     public func indices(of element: Element) -> RangeSet<Int> {
         indices { $0 == element }
@@ -197,7 +197,7 @@ extension SafeArray where Element: Equatable {
         firstIndex { $0 == element }
     }
 
-    /// As ``firstIndex(of:)``, of the last such element.
+    /// The index of the last element equal to `element` now. O(*n*).
     @inlinable
     public func lastIndex(of element: Element) -> Int? {
         lastIndex { $0 == element }

@@ -27,7 +27,7 @@ extension SafeArray {
         }
     }
 
-    /// As ``append(contentsOf:)``.
+    /// Adds the elements of a sequence at the end, in one step. The sequence is iterated before the lock is taken.
     @inlinable
     public static func += (array: SafeArray, newElements: some Sequence<Element>) {
         array.append(contentsOf: newElements)
@@ -48,7 +48,7 @@ extension SafeArray {
         }
     }
 
-    /// As ``insert(_:at:)``, of the elements of a collection.
+    /// Inserts the elements of a collection before the element at `index`, or at the end if `index` is the count. O(*n*).
     ///
     /// - Precondition: `index` is in `0...count`.
     @inlinable

@@ -19,8 +19,13 @@ extension SafeArray {
         _modify { yield &self[asked: range] }
     }
 
-    /// As with a range, in a range expression: `2...`, `..<3`, or one of the caller's own, which is evaluated under the
-    /// lock.
+    /// A copy of the elements in a range expression: `2...`, `..<3`, or one of the caller's own, which is evaluated under
+    /// the lock; assigning replaces them, by more or fewer too. A change in place (`array[2...].sort()`) holds the lock
+    /// for writing and is one step.
+    ///
+    /// - Precondition: The range lies within the indices.
+    /// - Precondition: A change in place does not call this array, and does not suspend (`await`).
+    /// - Complexity: O(length of the range) to read; as ``replaceSubrange(_:with:)-(Range<Int>,_)`` to change.
     @inlinable
     public subscript(range: some RangeExpression<Int>) -> [Element] {
         get { copy("subscript", expression: range) }
@@ -66,7 +71,9 @@ extension SafeArray {
         copy("prefix", maximum) { $0.prefix(maximum) }
     }
 
-    /// As ``prefix(_:)``, of the last elements.
+    /// The last `maximum` elements, or all if there are fewer. O(length of the answer).
+    ///
+    /// - Precondition: `maximum` is not negative.
     @inlinable
     public func suffix(_ maximum: Int) -> [Element] {
         copy("suffix", maximum) { $0.suffix(maximum) }
@@ -80,34 +87,12 @@ extension SafeArray {
         copy("dropFirst", count) { $0.dropFirst(count) }
     }
 
-    /// As ``dropFirst(_:)``, of the last elements.
+    /// All but the last `count` elements. O(length of the answer).
+    ///
+    /// - Precondition: `count` is not negative.
     @inlinable
     public func dropLast(_ count: Int = 1) -> [Element] {
         copy("dropLast", count) { $0.dropLast(count) }
-    }
-
-    /// The elements before `end`, as `self[..<end]`.
-    ///
-    /// - Precondition: `end` is in `0...count`.
-    @inlinable
-    public func prefix(upTo end: Int) -> [Element] {
-        copy("prefix(upTo:)", AskedRange(start: 0, end: end))
-    }
-
-    /// The elements up to the one at `position`, as `self[...position]`.
-    ///
-    /// - Precondition: `position` is in `0..<count`.
-    @inlinable
-    public func prefix(through position: Int) -> [Element] {
-        copy("prefix(through:)", AskedRange(start: 0, last: position))
-    }
-
-    /// The elements from the one at `start` on, as `self[start...]`.
-    ///
-    /// - Precondition: `start` is in `0...count`.
-    @inlinable
-    public func suffix(from start: Int) -> [Element] {
-        copy("suffix(from:)", AskedRange(start: start, end: nil))
     }
 
     // MARK: Changing
@@ -120,7 +105,9 @@ extension SafeArray {
         replace(AskedRange(range), with: Array(newElements))
     }
 
-    /// As with a range, in a range expression.
+    /// Replaces the elements in a range expression by new ones, iterated before the lock is taken. O(*n*).
+    ///
+    /// - Precondition: The range lies within the indices.
     @inlinable
     public func replaceSubrange(
         _ range: some RangeExpression<Int>,
@@ -137,7 +124,9 @@ extension SafeArray {
         replace(AskedRange(range), with: [])
     }
 
-    /// As with a range, in a range expression.
+    /// Removes the elements in a range expression. O(*n*).
+    ///
+    /// - Precondition: The range lies within the indices.
     @inlinable
     public func removeSubrange(_ range: some RangeExpression<Int>) {
         replace(expression: range, with: [])

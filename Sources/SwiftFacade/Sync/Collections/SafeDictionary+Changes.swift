@@ -3,7 +3,8 @@
 // Announcing changes of entries: as SafeArray+Changes, entry by entry.
 
 extension SafeDictionary {
-    /// One change of one entry; applied in order as ``SafeArray/Change``.
+    /// One change of one entry. Applied in order to a snapshot taken when the subscription began, the changes give the
+    /// contents at every later moment.
     public enum Change {
         /// A value was set where there was none.
         case insertion(key: Key, value: Value)
@@ -28,8 +29,14 @@ extension SafeDictionary.Change: Equatable where Value: Equatable {}
 extension SafeDictionary.Change: Hashable where Value: Hashable {}
 
 extension SafeDictionary where Key: Sendable, Value: Sendable {
-    /// Every change from now on, in order, as ``SafeArray/changesSequence``.
-    public var changesSequence: ChangesSequence<Change> {
+    /// Every change from now on, in order, as an asynchronous sequence; each call begins one. It ends when the loop and
+    /// the sequence are left, and, after the last change, when the dictionary is gone. A consumer whose task is cancelled ends
+    /// alone. `changes(deliverOn:_:)` of `InterlockOperations` delivers on a dispatch queue instead.
+    ///
+    /// Writers keep each change and wake the consumer, which compares and delivers. Each change goes to one consumer of
+    /// a sequence: take a sequence for each that wants all. Changes are kept until asked for, while the sequence is
+    /// there: a consumer slower than the writers, or none, needs more and more memory.
+    public func changes() -> ChangesSequence<Change> {
         makeChangesSequence()
     }
 }

@@ -14,13 +14,14 @@ extension SafeDictionary: ExpressibleByDictionaryLiteral {
 
 /// Iterates over a snapshot taken at the start.
 extension SafeDictionary: Sequence {
-    /// An iterator over a ``snapshot``; see ``SafeArray/makeIterator()``.
+    /// An iterator over a ``snapshot``. What would ask for a count in advance, such as `map`, grows as it goes:
+    /// `dictionary.snapshot.map` does not.
     @inlinable
     public func makeIterator() -> Dictionary<Key, Value>.Iterator {
         snapshot.makeIterator()
     }
 
-    /// A copy of the ``snapshot``, as ``SafeArray``'s.
+    /// A copy of the ``snapshot``, for `Array(dictionary)` and what begins with it.
     @inlinable
     public func _copyToContiguousArray() -> ContiguousArray<(key: Key, value: Value)> {
         ContiguousArray(snapshot)

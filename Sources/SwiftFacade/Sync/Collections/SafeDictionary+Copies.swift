@@ -10,7 +10,8 @@ extension SafeDictionary {
         try snapshot.mapValues(transform)
     }
 
-    /// As ``mapValues(_:)``, without the entries for which `transform` gives `nil`. O(*n*).
+    /// A dictionary with the values that `transform` makes of those here, without the entries for which it gives `nil`.
+    /// O(*n*). Works on a ``snapshot``: `transform` may call this dictionary.
     @inlinable
     public func compactMapValues<T>(_ transform: (Value) throws -> T?) rethrows -> [Key: T] {
         try snapshot.compactMapValues(transform)
@@ -32,7 +33,8 @@ extension SafeDictionary {
         try snapshot.merging(others, uniquingKeysWith: combine)
     }
 
-    /// As ``merging(_:uniquingKeysWith:)-(Sequence<(Key,Value)>,_)``.
+    /// The entries of this dictionary and of `others`; where a key is in both, `combine` chooses. O(*n* + entries of
+    /// `others`). Works on a ``snapshot``, outside the lock.
     @inlinable
     public func merging(
         _ others: [Key: Value],

@@ -92,12 +92,12 @@ extension SafeDictionary {
     /// - Throws: What `body` throws; the value stays as `body` left it, a `fallback` too.
     @inlinable
     @discardableResult
-    public func mutateValue<Result: ~Copyable, Failure: Error>(
+    public func update<Result: ~Copyable, Failure: Error>(
         forKey key: Key,
         default fallback: @autoclosure () -> Value,
         _ body: (inout Value) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        try changeByClosure("mutateValue(forKey:default:)") {
+        try changeByClosure("update(forKey:default:)") {
             (entries, observers) throws(Failure) -> Result in
             let before = observers == nil ? nil : entries[key]
             defer { observers?.record(from: before, to: entries[key], forKey: key) }
@@ -137,7 +137,11 @@ extension SafeDictionary {
         try merge(entries: Array(others), combine)
     }
 
-    /// As ``merge(_:uniquingKeysWith:)-(Sequence<(Key,Value)>,_)``.
+    /// Merges a dictionary in; where a key is there already, `combine` chooses.
+    ///
+    /// - Precondition: `combine` does not call this dictionary.
+    /// - Throws: What `combine` throws; what was merged until then stays.
+    /// - Complexity: O(entries of `others`) on average.
     @inlinable
     public func merge(
         _ others: [Key: Value],

@@ -18,7 +18,7 @@
 /// closure. What a thread did before a change is visible with the change.
 ///
 /// Two calls are two steps. Use the calls that do both (``value(forKey:orInsert:)``, ``insertIfAbsent(_:forKey:)``,
-/// ``mutateValue(forKey:default:_:)``, in-place subscripts), or ``withWriteLock(_:)``.
+/// ``update(forKey:default:_:)``, in-place subscripts), or ``withWriteLock(_:)``.
 ///
 /// A closure given to a dictionary must not call the same dictionary: the thread would wait for itself, which is
 /// reported and ends the process, as with an array. Nor may the `deinit` of what a closure, or a change in place,
@@ -96,7 +96,8 @@ public final class SafeDictionary<Key: Hashable, Value> {
 
     // MARK: The whole
 
-    /// The entries as they are now. O(1), as ``SafeArray/snapshot``.
+    /// The entries as they are now. O(1): the first write while the snapshot is alive copies the storage, once; writes
+    /// do not change the snapshot.
     @inlinable
     public var snapshot: [Key: Value] {
         storage.whileReading("snapshot") { storage.state.contents }

@@ -12,13 +12,14 @@ extension SafeSet: ExpressibleByArrayLiteral {
 
 /// Iterates over a snapshot taken at the start.
 extension SafeSet: Sequence {
-    /// An iterator over a ``snapshot``; see ``SafeArray/makeIterator()``.
+    /// An iterator over a ``snapshot``. What would ask for a count in advance, such as `map`, grows as it goes:
+    /// `set.snapshot.map` does not.
     @inlinable
     public func makeIterator() -> Set<Element>.Iterator {
         snapshot.makeIterator()
     }
 
-    /// A copy of the ``snapshot``, as ``SafeArray``'s.
+    /// A copy of the ``snapshot``, for `Array(set)` and what begins with it.
     @inlinable
     public func _copyToContiguousArray() -> ContiguousArray<Element> {
         ContiguousArray(snapshot)

@@ -55,7 +55,7 @@ extension SafeSet {
         }
     }
 
-    /// Removes and returns any member, as ``popFirst()``.
+    /// Removes and returns any member. Scans the storage, up to O(capacity): to empty a large set, use ``drain()``.
     ///
     /// - Precondition: The set is not empty; otherwise it is reported and the process ends. Where another thread may
     ///   empty it, use ``popFirst()``.

@@ -59,7 +59,8 @@ public final class SafeSet<Element: Hashable> {
 
     // MARK: The whole
 
-    /// The members as they are now. O(1), as ``SafeArray/snapshot``.
+    /// The members as they are now. O(1): the first write while the snapshot is alive copies the storage, once; writes
+    /// do not change the snapshot.
     @inlinable
     public var snapshot: Set<Element> {
         storage.whileReading("snapshot") { storage.state.contents }

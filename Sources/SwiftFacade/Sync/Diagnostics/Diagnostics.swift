@@ -16,7 +16,7 @@ import Darwin
 /// holds and waits for.
 ///
 /// Off at first, and free while it is: a watched object has a bit in its word that sends its calls to the slow path.
-/// Switched on for all objects made from then on by ``enable(_:)``, or by the environment without a rebuild:
+/// Switched on for all objects made from then on by ``enabled``, or by the environment without a rebuild:
 ///
 /// ```
 /// INTERLOCK_DIAGNOSTICS=order,contention,hang
@@ -28,7 +28,7 @@ import Darwin
 /// JSON or as a page by the name's ending.
 ///
 /// Watched are ``ReadWriteLock``, ``SharedReadWriteLock``, the collections, ``FIFOSemaphore``,
-/// ``PriorityInheritingMutex``, the rings, waits for a ``Latch`` or ``ThreadBarrier``, and waits for operations, jobs
+/// ``PriorityInheritingMutex``, the rings, waits for a ``Latch`` or ``Barrier``, and waits for operations, jobs
 /// and a ``WorkerGroup``. Of dispatch queues, the serial ones that ``GCD`` made are watched: a `GCD.sync` without a limit
 /// asks for its queue, and what the helpers of ``GCD``, groups, runners and timers run on a queue holds it. A task that
 /// suspends holds up no thread: it is not seen.
@@ -54,13 +54,15 @@ public enum Diagnostics {
         public static let all: Features = [.order, .contention, .hang]
     }
 
-    /// Has exactly these features watched, of all objects made from now on; none: off. Calls `ilk_diagnose`.
-    public static func enable(_ features: Features) {
-        ilk_diagnose(features.rawValue)
+    /// What is watched of all objects made from now on; empty: off. Calls `ilk_diagnose`.
+    ///
+    /// ```swift
+    /// Diagnostics.enabled = [.order, .hang]
+    /// ```
+    public static var enabled: Features {
+        get { Features(rawValue: ilk_diagnosed()) }
+        set { ilk_diagnose(newValue.rawValue) }
     }
-
-    /// What is watched of all objects.
-    public static var enabled: Features { Features(rawValue: ilk_diagnosed()) }
 
     // MARK: Reports
 

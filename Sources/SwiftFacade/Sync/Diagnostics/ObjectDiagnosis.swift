@@ -20,49 +20,70 @@ extension ReadWriteLock where Value: ~Copyable {
 }
 
 extension PriorityInheritingMutex where Value: ~Copyable {
-    /// As ``ReadWriteLock/diagnose(_:)``. Calls `ilk_mutex_observe`.
+    /// Has diagnosis watch this mutex, also if it does not watch all; no features: not any more. Thread-safe; blocks
+    /// briefly. Calls `ilk_mutex_observe`.
+    ///
+    /// - Throws: ``Diagnostics/Failure/memory``; nothing has changed then.
     public borrowing func diagnose(_ features: Diagnostics.Features) throws(Diagnostics.Failure) {
         try check(ilk_mutex_observe(storage.lock, features.rawValue))
     }
 }
 
 extension FIFOSemaphore {
-    /// As ``ReadWriteLock/diagnose(_:)``. Calls `ilk_semaphore_observe`.
+    /// Has diagnosis watch this semaphore, also if it does not watch all; no features: not any more. Thread-safe; blocks
+    /// briefly. Calls `ilk_semaphore_observe`.
+    ///
+    /// - Throws: ``Diagnostics/Failure/memory``; nothing has changed then.
     public func diagnose(_ features: Diagnostics.Features) throws(Diagnostics.Failure) {
         try check(ilk_semaphore_observe(permits.pointer, features.rawValue))
     }
 }
 
 extension SafeArray {
-    /// As ``ReadWriteLock/diagnose(_:)``, of the array's lock.
+    /// Has diagnosis watch this array's lock, also if it does not watch all; no features: not any more. Thread-safe; blocks
+    /// briefly. Calls `ilk_rwlock_observe`.
+    ///
+    /// - Throws: ``Diagnostics/Failure/memory``; nothing has changed then.
     public func diagnose(_ features: Diagnostics.Features) throws(Diagnostics.Failure) {
         try check(ilk_rwlock_observe(storage.guarded.lock, features.rawValue))
     }
 }
 
 extension SafeDictionary {
-    /// As ``ReadWriteLock/diagnose(_:)``, of the dictionary's lock.
+    /// Has diagnosis watch this dictionary's lock, also if it does not watch all; no features: not any more. Thread-safe; blocks
+    /// briefly. Calls `ilk_rwlock_observe`.
+    ///
+    /// - Throws: ``Diagnostics/Failure/memory``; nothing has changed then.
     public func diagnose(_ features: Diagnostics.Features) throws(Diagnostics.Failure) {
         try check(ilk_rwlock_observe(storage.guarded.lock, features.rawValue))
     }
 }
 
 extension SafeSet {
-    /// As ``ReadWriteLock/diagnose(_:)``, of the set's lock.
+    /// Has diagnosis watch this set's lock, also if it does not watch all; no features: not any more. Thread-safe; blocks
+    /// briefly. Calls `ilk_rwlock_observe`.
+    ///
+    /// - Throws: ``Diagnostics/Failure/memory``; nothing has changed then.
     public func diagnose(_ features: Diagnostics.Features) throws(Diagnostics.Failure) {
         try check(ilk_rwlock_observe(storage.guarded.lock, features.rawValue))
     }
 }
 
 extension MPMCRing {
-    /// As ``ReadWriteLock/diagnose(_:)``. Calls `ilk_mpmc_observe`.
+    /// Has diagnosis watch this ring, also if it does not watch all; no features: not any more. Thread-safe; blocks
+    /// briefly. Calls `ilk_mpmc_observe`.
+    ///
+    /// - Throws: ``Diagnostics/Failure/memory``; nothing has changed then.
     public func diagnose(_ features: Diagnostics.Features) throws(Diagnostics.Failure) {
         try check(ilk_mpmc_observe(ring, features.rawValue))
     }
 }
 
 extension SPSCRing {
-    /// As ``ReadWriteLock/diagnose(_:)``. Calls `ilk_spsc_observe`.
+    /// Has diagnosis watch this ring, also if it does not watch all; no features: not any more. Thread-safe; blocks
+    /// briefly. Calls `ilk_spsc_observe`.
+    ///
+    /// - Throws: ``Diagnostics/Failure/memory``; nothing has changed then.
     public borrowing func diagnose(_ features: Diagnostics.Features) throws(Diagnostics.Failure) {
         try check(ilk_spsc_observe(ring, features.rawValue))
     }

@@ -43,7 +43,7 @@ public final class AsyncMutex<Value: ~Copyable>: @unchecked Sendable {
         value.initialize(to: initialValue)
     }
 
-    /// As ``init(_:)``, with a name for misuse reports.
+    /// A free mutex that guards `initialValue`, with a name for misuse reports. Allocates.
     ///
     /// - Parameter name: Kept up to 63 bytes of UTF-8.
     public convenience init(_ initialValue: consuming sending Value, name: String) {
@@ -64,6 +64,8 @@ public final class AsyncMutex<Value: ~Copyable>: @unchecked Sendable {
 
     // MARK: Taking it
 
+    // `Failure` is not in the answer. Without it Swift 6.3 crashes on a closure with a typed error that returns nothing.
+
     /// Runs `body` with the value in place while holding the mutex. Suspends the task while another holds it.
     ///
     /// - Precondition: The task is not in a closure of this mutex.
@@ -72,80 +74,51 @@ public final class AsyncMutex<Value: ~Copyable>: @unchecked Sendable {
     ///   - body: May suspend; the mutex is held meanwhile.
     /// - Returns: What `body` returns.
     /// - Throws: `CancellationError` if the task is cancelled before it has the mutex; `body` has not run, and the mutex
-    ///   goes to the next. A cancelled task still takes a free mutex. Cancellation does not end `body`, which may ask
-    ///   for it.
+    ///   goes to the next. A cancelled task still takes a free mutex. Otherwise what `body` throws; the mutex is given
+    ///   up first. Cancellation does not end `body`, which may ask for it.
     /// - Complexity: O(1). Allocates only to wait.
-    public func withLock<Output: ~Copyable>(
-        isolation: isolated (any Actor)? = #isolation,
-        _ body: (inout sending Value) async -> sending Output
-    ) async throws(CancellationError) -> sending Output {
-        do throws(TaskLockError<Never>) {
-            return try await take(until: nil, body)!
-        } catch {
-            throw CancellationError()
-        }
-    }
-
-    /// As ``withLock(isolation:_:)-(_,(Value)->Output)``, for a `body` that may throw.
-    ///
-    /// - Returns: What `body` returns.
-    /// - Throws: ``TaskLockError/cancelled``, or ``TaskLockError/body(_:)`` with what `body` throws; the mutex is given
-    ///   up first.
     public func withLock<Output: ~Copyable, Failure: Error>(
         isolation: isolated (any Actor)? = #isolation,
         _ body: (inout sending Value) async throws(Failure) -> sending Output
-    ) async throws(TaskLockError<Failure>) -> sending Output {
+    ) async throws -> sending Output {
+        // Without a limit the wait never times out.
         try await take(until: nil, body)!
     }
 
-    /// As ``withLock(isolation:_:)-(_,(Value)->Output)``, waiting until `deadline` at most.
+    /// Runs `body` with the value in place while holding the mutex. Suspends the task while another holds it, until
+    /// `deadline` at most.
     ///
     /// A deadline that has passed still takes a free mutex. The limit is on the wait, not on `body`.
     ///
-    /// - Returns: `nil` if the mutex did not become free in time and `body` did not run.
-    public func withLock<Output: ~Copyable>(
-        isolation: isolated (any Actor)? = #isolation,
-        until deadline: ContinuousClock.Instant,
-        _ body: (inout sending Value) async -> sending Output
-    ) async throws(CancellationError) -> sending Output? {
-        do throws(TaskLockError<Never>) {
-            return try await take(until: deadline, body)
-        } catch {
-            throw CancellationError()
-        }
-    }
-
-    /// As ``withLock(isolation:until:_:)-(_,_,(Value)->Output)``, for a `body` that may throw; the errors are those
-    /// without a limit.
+    /// - Precondition: The task is not in a closure of this mutex.
+    /// - Returns: What `body` returns, or `nil` if the mutex did not become free in time and `body` did not run.
+    /// - Throws: `CancellationError` if the task is cancelled before it has the mutex, and `body` has not run; otherwise
+    ///   what `body` throws.
     public func withLock<Output: ~Copyable, Failure: Error>(
         isolation: isolated (any Actor)? = #isolation,
         until deadline: ContinuousClock.Instant,
         _ body: (inout sending Value) async throws(Failure) -> sending Output
-    ) async throws(TaskLockError<Failure>) -> sending Output? {
+    ) async throws -> sending Output? {
         try await take(until: deadline, body)
     }
 
-    /// As ``withLock(isolation:until:_:)-(_,_,(Value)->Output)``, for `timeout` at most.
-    public func withLock<Output: ~Copyable>(
-        isolation: isolated (any Actor)? = #isolation,
-        timeout: Duration,
-        _ body: (inout sending Value) async -> sending Output
-    ) async throws(CancellationError) -> sending Output? {
-        try await withLock(until: moment(in: timeout), body)
-    }
-
-    /// As ``withLock(isolation:timeout:_:)-(_,_,(Value)->Output)``, for a `body` that may throw; the errors are those
-    /// without a limit.
+    /// Runs `body` with the value in place while holding the mutex. Suspends the task while another holds it, for
+    /// `timeout` at most.
+    ///
+    /// - Precondition: The task is not in a closure of this mutex.
+    /// - Returns: What `body` returns, or `nil` if the mutex did not become free in time and `body` did not run.
+    /// - Throws: `CancellationError` if the task is cancelled before it has the mutex, and `body` has not run; otherwise
+    ///   what `body` throws.
     public func withLock<Output: ~Copyable, Failure: Error>(
         isolation: isolated (any Actor)? = #isolation,
         timeout: Duration,
         _ body: (inout sending Value) async throws(Failure) -> sending Output
-    ) async throws(TaskLockError<Failure>) -> sending Output? {
+    ) async throws -> sending Output? {
         try await take(until: moment(in: timeout), body)
     }
 
-    /// As ``withLock(isolation:_:)-(_,(Value)->Output)`` if the mutex is free, cancelled or not. Does not wait for it; a
-    /// closure of this mutex may ask.
+    /// Runs `body` with the value in place if the mutex is free, whether the task is cancelled or not. Does not wait for
+    /// it; a closure of this mutex may ask.
     ///
     /// - Returns: `nil` if the mutex was held and `body` did not run.
     /// - Throws: What `body` throws; the mutex is given up first.
@@ -169,16 +142,11 @@ public final class AsyncMutex<Value: ~Copyable>: @unchecked Sendable {
         isolation: isolated (any Actor)? = #isolation,
         until deadline: ContinuousClock.Instant?,
         _ body: (inout sending Value) async throws(Failure) -> sending Output
-    ) async throws(TaskLockError<Failure>) -> sending Output? {
+    ) async throws -> sending Output? {
         switch await lock(until: deadline) {
         case .timedOut: return nil
-        case .cancelled: throw .cancelled
-        case .granted: break
-        }
-        do throws(Failure) {
-            return try await unlockAfter(body)
-        } catch {
-            throw .body(error)
+        case .cancelled: throw CancellationError()
+        case .granted: return try await unlockAfter(body)
         }
     }
 

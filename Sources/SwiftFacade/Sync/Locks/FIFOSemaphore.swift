@@ -49,8 +49,9 @@ public final class FIFOSemaphore: Sendable {
         self.permits = CObject { ilk_semaphore_init($0, UInt32(permits)) }
     }
 
-    /// As ``init(permits:)``, with a name for misuse reports.
+    /// A semaphore that holds `permits`, with a name for misuse reports. Allocates.
     ///
+    /// - Precondition: `permits` is from 0 to 268,435,455.
     /// - Parameter name: Kept up to 63 bytes of UTF-8.
     public convenience init(permits: Int, name: String) {
         self.init(permits: permits)
@@ -100,7 +101,9 @@ public final class FIFOSemaphore: Sendable {
         tryWait() || block(until: InterlockSync.deadline(at: deadline))
     }
 
-    /// As with `until:`, waiting for `timeout` at most.
+    /// Takes one permit, waiting for `timeout` at most. Blocks the thread. A thread that takes none leaves the queue.
+    ///
+    /// - Returns: Whether it took one.
     @available(
         *,
         noasync,
@@ -137,11 +140,17 @@ public final class FIFOSemaphore: Sendable {
     }
 
     /// Takes one permit, waiting until `deadline` at most, and returns whether it did. Suspends the task.
+    ///
+    /// - Throws: `CancellationError` if the task is cancelled before it is given a permit; it has taken none. A
+    ///   cancelled task still takes a permit that is there.
     public func wait(until deadline: ContinuousClock.Instant) async throws(CancellationError) -> Bool {
         try await suspend(until: deadline)
     }
 
-    /// As with `until:`, waiting for `timeout` at most.
+    /// Takes one permit, waiting for `timeout` at most, and returns whether it did. Suspends the task.
+    ///
+    /// - Throws: `CancellationError` if the task is cancelled before it is given a permit; it has taken none. A
+    ///   cancelled task still takes a permit that is there.
     public func wait(timeout: Duration) async throws(CancellationError) -> Bool {
         try await suspend(until: moment(in: timeout))
     }
@@ -181,7 +190,8 @@ public final class FIFOSemaphore: Sendable {
         resume(granted)
     }
 
-    /// As ``signal(_:)``, and answers where there is no room instead of ending the process.
+    /// Gives `count` permits to the waiters, in their order, and keeps the rest, if there is room for it. Blocks only
+    /// while another thread changes the queue, a few instructions.
     ///
     /// - Returns: Whether the permits were given; if not, none was: the semaphore would hold more than 268,435,455.
     ///   What waiters take is not counted.
@@ -215,7 +225,8 @@ public final class FIFOSemaphore: Sendable {
 
     // MARK: With a permit
 
-    // Disfavoured: a closure that does not suspend would fit this overload better in async code too.
+    // Disfavoured: a closure that does not suspend would fit this overload better in async code too. Generic in `Failure`
+    // as those of AsyncMutex.
     /// Runs `body` with one permit, which goes back when `body` ends, also by throwing. Blocks the thread until it has
     /// the permit.
     ///
@@ -235,9 +246,10 @@ public final class FIFOSemaphore: Sendable {
         return try body()
     }
 
-    /// As ``withPermit(_:)``, waiting until `deadline` at most.
+    /// Runs `body` with one permit, which goes back when `body` ends, also by throwing. Blocks the thread until it has
+    /// the permit, until `deadline` at most.
     ///
-    /// - Returns: `nil` if no permit came in time and `body` did not run.
+    /// - Returns: What `body` returns, or `nil` if no permit came in time and `body` did not run.
     @_disfavoredOverload
     @available(
         *,
@@ -253,7 +265,10 @@ public final class FIFOSemaphore: Sendable {
         return try body()
     }
 
-    /// As ``withPermit(until:_:)``, for `timeout` at most.
+    /// Runs `body` with one permit, which goes back when `body` ends, also by throwing. Blocks the thread until it has
+    /// the permit, for `timeout` at most.
+    ///
+    /// - Returns: What `body` returns, or `nil` if no permit came in time and `body` did not run.
     @_disfavoredOverload
     @available(
         *,
@@ -269,38 +284,47 @@ public final class FIFOSemaphore: Sendable {
         return try body()
     }
 
-    /// As ``withPermit(_:)``, suspending the task until it has the permit. `body` runs in the isolation of the caller.
+    /// Runs `body` with one permit, which goes back when `body` ends, also by throwing. Suspends the task until it has
+    /// the permit. `body` runs in the isolation of the caller.
     ///
     /// - Returns: What `body` returns.
     /// - Throws: `CancellationError` if the task is cancelled before it is given a permit, and `body` has not run;
     ///   otherwise what `body` throws.
-    public func withPermit<Result>(
+    public func withPermit<Result, Failure: Error>(
         isolation: isolated (any Actor)? = #isolation,
-        _ body: () async throws -> Result
+        _ body: () async throws(Failure) -> Result
     ) async throws -> Result {
         try await wait()
         defer { signal() }
         return try await body()
     }
 
-    /// As ``withPermit(isolation:_:)``, waiting until `deadline` at most.
+    /// Runs `body` with one permit, which goes back when `body` ends, also by throwing. Suspends the task until it has
+    /// the permit, until `deadline` at most. `body` runs in the isolation of the caller.
     ///
-    /// - Returns: `nil` if no permit came in time and `body` did not run.
-    public func withPermit<Result>(
+    /// - Returns: What `body` returns, or `nil` if no permit came in time and `body` did not run.
+    /// - Throws: `CancellationError` if the task is cancelled before it is given a permit, and `body` has not run;
+    ///   otherwise what `body` throws.
+    public func withPermit<Result, Failure: Error>(
         isolation: isolated (any Actor)? = #isolation,
         until deadline: ContinuousClock.Instant,
-        _ body: () async throws -> Result
+        _ body: () async throws(Failure) -> Result
     ) async throws -> Result? {
         guard try await wait(until: deadline) else { return nil }
         defer { signal() }
         return try await body()
     }
 
-    /// As ``withPermit(isolation:until:_:)``, for `timeout` at most.
-    public func withPermit<Result>(
+    /// Runs `body` with one permit, which goes back when `body` ends, also by throwing. Suspends the task until it has
+    /// the permit, for `timeout` at most. `body` runs in the isolation of the caller.
+    ///
+    /// - Returns: What `body` returns, or `nil` if no permit came in time and `body` did not run.
+    /// - Throws: `CancellationError` if the task is cancelled before it is given a permit, and `body` has not run;
+    ///   otherwise what `body` throws.
+    public func withPermit<Result, Failure: Error>(
         isolation: isolated (any Actor)? = #isolation,
         timeout: Duration,
-        _ body: () async throws -> Result
+        _ body: () async throws(Failure) -> Result
     ) async throws -> Result? {
         guard try await wait(timeout: timeout) else { return nil }
         defer { signal() }

@@ -33,8 +33,9 @@ public final class Latch: Sendable {
         latch = CObject { ilk_latch_init($0, UInt32(count)) }
     }
 
-    /// As ``init(count:)``, with a name for misuse reports.
+    /// A latch that opens after `count` calls of ``countDown()``, with a name for misuse reports. Allocates.
     ///
+    /// - Precondition: `count` is from 0 to 2,147,483,647; another is reported and ends the process.
     /// - Parameter name: Kept up to 63 bytes of UTF-8.
     public convenience init(count: Int, name: String) {
         self.init(count: count)
@@ -90,7 +91,9 @@ public final class Latch: Sendable {
         isOpen || ilk_latch_wait_until(latch.pointer, InterlockSync.deadline(at: deadline)) == ILK_OK
     }
 
-    /// As with `until:`, for `timeout` at most.
+    /// Waits until the latch is open, for `timeout` at most. Blocks the thread.
+    ///
+    /// - Returns: Whether it is open.
     @available(
         *,
         noasync,
@@ -109,11 +112,15 @@ public final class Latch: Sendable {
     }
 
     /// Waits until the latch is open or `deadline` has come; returns whether it is open. Suspends the task.
+    ///
+    /// - Throws: `CancellationError` if the task is cancelled first; a cancelled task still passes an open latch.
     public func wait(until deadline: ContinuousClock.Instant) async throws(CancellationError) -> Bool {
         try await suspend(until: deadline)
     }
 
-    /// As with `until:`, for `timeout` at most.
+    /// Waits until the latch is open, for `timeout` at most; returns whether it is open. Suspends the task.
+    ///
+    /// - Throws: `CancellationError` if the task is cancelled first; a cancelled task still passes an open latch.
     public func wait(timeout: Duration) async throws(CancellationError) -> Bool {
         try await suspend(until: moment(in: timeout))
     }

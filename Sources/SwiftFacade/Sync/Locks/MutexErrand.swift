@@ -36,7 +36,7 @@ final class MutexErrand<Value: ~Copyable, Output: ~Copyable, Failure: Error>: @u
     func result(
         isolation: isolated (any Actor)? = #isolation,
         until deadline: ContinuousClock.Instant?
-    ) async throws(TaskLockError<Failure>) -> sending Output? {
+    ) async throws -> sending Output? {
         let outcome = await withTaskGroup(of: Void.self) { group in
             let child = HeldChild()
             group.addTask(executorPreference: child, operation: operation)
@@ -48,13 +48,13 @@ final class MutexErrand<Value: ~Copyable, Output: ~Copyable, Failure: Error>: @u
         }
         switch outcome {
         case .timedOut: return nil
-        case .cancelled: throw .cancelled
+        case .cancelled: throw CancellationError()
         case .granted:
             // This task alone receives it.
             nonisolated(unsafe) let returned = self.returned.take()!
             switch consume returned {
             case .success(let output): return output
-            case .failure(let error): throw .body(error)
+            case .failure(let error): throw error
             }
         }
     }

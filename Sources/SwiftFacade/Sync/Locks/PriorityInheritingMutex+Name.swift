@@ -3,7 +3,7 @@
 // A mutex with a name, for reports.
 
 extension PriorityInheritingMutex where Value: ~Copyable {
-    /// As ``init(_:)``, with a name for misuse reports.
+    /// A free mutex that guards `initialValue`, with a name for misuse reports. Allocates.
     ///
     /// - Parameter name: Kept up to 63 bytes of UTF-8.
     public init(_ initialValue: consuming sending Value, name: String) {

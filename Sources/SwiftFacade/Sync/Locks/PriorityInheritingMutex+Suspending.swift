@@ -1,19 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Suspending the task to wait for the inheriting mutex: a free one is taken at once, a taken one by an errand
-// (MutexErrand.swift).
+// (MutexErrand.swift). `Failure` is not in the answer: without it Swift 6.3 crashes on a closure with a typed error that
+// returns nothing.
 
 import CInterlock
-
-/// Why a task did not get what its closure returns.
-public enum TaskLockError<Failure: Error>: Error {
-    /// The task was cancelled before it had the mutex; the closure has not run.
-    case cancelled
-    /// The closure ran and threw this error.
-    case body(Failure)
-}
-
-extension TaskLockError: Equatable where Failure: Equatable {}
 
 extension PriorityInheritingMutex where Value: ~Copyable {
     /// Runs `body` with the value in place while holding the mutex. Thread-safe; suspends the task while the mutex is
@@ -47,86 +38,50 @@ extension PriorityInheritingMutex where Value: ~Copyable {
     ///   - body: May run on another thread, in a child task, so its captures are `sending`.
     /// - Returns: What `body` returns.
     /// - Throws: `CancellationError` if the task is cancelled before it has the mutex; `body` has not run, and its
-    ///   captures are released at once. A cancelled task still takes a free mutex.
+    ///   captures are released at once. A cancelled task still takes a free mutex. Otherwise what `body` throws; the
+    ///   mutex is given up first.
     /// - Complexity: O(1). The first task that waits makes a thread, some ten microseconds.
-    @inlinable
-    public borrowing func withLock<Output: ~Copyable>(
-        isolation: isolated (any Actor)? = #isolation,
-        _ body: sending @escaping (inout sending Value) -> sending Output
-    ) async throws(CancellationError) -> sending Output {
-        // Without a limit the wait never times out.
-        do throws(TaskLockError<Never>) {
-            return try await suspendToLock(until: { nil }, body)!
-        } catch {
-            throw CancellationError()
-        }
-    }
-
-    /// As ``withLock(isolation:_:)-(_,(Value)->Output)``, for a `body` that may throw.
-    ///
-    /// - Returns: What `body` returns.
-    /// - Throws: ``TaskLockError/cancelled``, or ``TaskLockError/body(_:)`` with what `body` throws; the mutex is given
-    ///   up first.
     @inlinable
     public borrowing func withLock<Output: ~Copyable, Failure: Error>(
         isolation: isolated (any Actor)? = #isolation,
         _ body: sending @escaping (inout sending Value) throws(Failure) -> sending Output
-    ) async throws(TaskLockError<Failure>) -> sending Output {
-        return try await suspendToLock(until: { nil }, body)!
+    ) async throws -> sending Output {
+        // Without a limit the wait never times out.
+        try await suspendToLock(until: { nil }, body)!
     }
 
-    /// As ``withLock(isolation:_:)-(_,(Value)->Output)``, waiting until `deadline` at most.
+    /// Runs `body` with the value in place while holding the mutex. Thread-safe; suspends the task while the mutex is
+    /// taken, until `deadline` at most.
     ///
     /// A deadline that has passed still takes a free mutex. The limit is on the wait, not on `body`.
     ///
-    /// - Returns: `nil` if the mutex did not become free in time.
-    @inlinable
-    public borrowing func withLock<Output: ~Copyable>(
-        isolation: isolated (any Actor)? = #isolation,
-        until deadline: ContinuousClock.Instant,
-        _ body: sending @escaping (inout sending Value) -> sending Output
-    ) async throws(CancellationError) -> sending Output? {
-        do throws(TaskLockError<Never>) {
-            return try await suspendToLock(until: { deadline }, body)
-        } catch {
-            throw CancellationError()
-        }
-    }
-
-    /// As ``withLock(isolation:until:_:)-(_,_,(Value)->Output)``, for a `body` that may throw; the errors are those
-    /// without a limit.
+    /// - Precondition: The thread does not hold this mutex.
+    /// - Returns: What `body` returns, or `nil` if the mutex did not become free in time and `body` did not run.
+    /// - Throws: `CancellationError` if the task is cancelled before it has the mutex, and `body` has not run; otherwise
+    ///   what `body` throws.
     @inlinable
     public borrowing func withLock<Output: ~Copyable, Failure: Error>(
         isolation: isolated (any Actor)? = #isolation,
         until deadline: ContinuousClock.Instant,
         _ body: sending @escaping (inout sending Value) throws(Failure) -> sending Output
-    ) async throws(TaskLockError<Failure>) -> sending Output? {
-        return try await suspendToLock(until: { deadline }, body)
+    ) async throws -> sending Output? {
+        try await suspendToLock(until: { deadline }, body)
     }
 
-    /// As ``withLock(isolation:until:_:)-(_,_,(Value)->Output)``, for `timeout` at most.
-    @inlinable
-    public borrowing func withLock<Output: ~Copyable>(
-        isolation: isolated (any Actor)? = #isolation,
-        timeout: Duration,
-        _ body: sending @escaping (inout sending Value) -> sending Output
-    ) async throws(CancellationError) -> sending Output? {
-        do throws(TaskLockError<Never>) {
-            return try await suspendToLock(until: { moment(in: timeout) }, body)
-        } catch {
-            throw CancellationError()
-        }
-    }
-
-    /// As ``withLock(isolation:timeout:_:)-(_,_,(Value)->Output)``, for a `body` that may throw; the errors are those
-    /// without a limit.
+    /// Runs `body` with the value in place while holding the mutex. Thread-safe; suspends the task while the mutex is
+    /// taken, for `timeout` at most.
+    ///
+    /// - Precondition: The thread does not hold this mutex.
+    /// - Returns: What `body` returns, or `nil` if the mutex did not become free in time and `body` did not run.
+    /// - Throws: `CancellationError` if the task is cancelled before it has the mutex, and `body` has not run; otherwise
+    ///   what `body` throws.
     @inlinable
     public borrowing func withLock<Output: ~Copyable, Failure: Error>(
         isolation: isolated (any Actor)? = #isolation,
         timeout: Duration,
         _ body: sending @escaping (inout sending Value) throws(Failure) -> sending Output
-    ) async throws(TaskLockError<Failure>) -> sending Output? {
-        return try await suspendToLock(until: { moment(in: timeout) }, body)
+    ) async throws -> sending Output? {
+        try await suspendToLock(until: { moment(in: timeout) }, body)
     }
 
     /// Every form: at once if the mutex is free, without reading the clock; otherwise by an errand.
@@ -135,13 +90,9 @@ extension PriorityInheritingMutex where Value: ~Copyable {
         isolation: isolated (any Actor)? = #isolation,
         until deadline: () -> ContinuousClock.Instant?,
         _ body: sending @escaping (inout sending Value) throws(Failure) -> sending Output
-    ) async throws(TaskLockError<Failure>) -> sending Output? {
+    ) async throws -> sending Output? {
         guard ilk_mutex_try_lock(storage.lock) else { return try await errand(body, until: deadline()) }
-        do throws(Failure) {
-            return try unlockAfter(body)
-        } catch {
-            throw .body(error)
-        }
+        return try unlockAfter(body)
     }
 
     @usableFromInline
@@ -149,7 +100,7 @@ extension PriorityInheritingMutex where Value: ~Copyable {
         isolation: isolated (any Actor)? = #isolation,
         _ body: sending @escaping (inout sending Value) throws(Failure) -> sending Output,
         until deadline: ContinuousClock.Instant?
-    ) async throws(TaskLockError<Failure>) -> sending Output? {
+    ) async throws -> sending Output? {
         let errand = MutexErrand(storage, body)
         return try await errand.result(until: deadline)
     }

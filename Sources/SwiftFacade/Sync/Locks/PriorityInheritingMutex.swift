@@ -13,8 +13,7 @@ import CInterlock
 /// Its rules are those of `Synchronization.Mutex`: closures never overlap and see what earlier ones did, what goes in
 /// and comes out is `sending`, and the mutex is `Sendable` whatever the value is.
 ///
-/// In `async` code ``withLock(isolation:_:)-(_,(Value)->Output)`` suspends instead of blocking. Closures cannot
-/// suspend.
+/// In `async` code ``withLock(isolation:_:)`` suspends instead of blocking. Closures cannot suspend.
 ///
 /// Not fair: a thread that comes while the holder unlocks may pass the waiters. Where the system has no priority
 /// inheritance the mutex works without. Source: `ilk_mutex` in `<interlock/mutex.h>`.
@@ -48,7 +47,7 @@ public struct PriorityInheritingMutex<Value: ~Copyable>: ~Copyable {
         return try unlockAfter(body)
     }
 
-    /// As ``withLock(_:)`` if the mutex is free. Never blocks.
+    /// Runs `body` with the value in place if the mutex is free. Thread-safe; never blocks.
     ///
     /// - Returns: `nil` if the mutex was taken and `body` did not run.
     @inlinable
@@ -59,9 +58,11 @@ public struct PriorityInheritingMutex<Value: ~Copyable>: ~Copyable {
         return try unlockAfter(body)
     }
 
-    /// As ``withLock(_:)``, waiting until `deadline` at most. A deadline that has passed still takes a free mutex.
+    /// Runs `body` with the value in place while holding the mutex. Thread-safe; blocks while another thread holds the
+    /// mutex, until `deadline` at most. A deadline that has passed still takes a free mutex.
     ///
-    /// - Returns: `nil` if the mutex did not become free in time and `body` did not run.
+    /// - Precondition: The thread does not hold this mutex.
+    /// - Returns: What `body` returns, or `nil` if the mutex did not become free in time and `body` did not run.
     @inlinable
     @available(
         *,
@@ -76,7 +77,11 @@ public struct PriorityInheritingMutex<Value: ~Copyable>: ~Copyable {
         return try unlockAfter(body)
     }
 
-    /// As ``withLock(until:_:)``, for `timeout` at most.
+    /// Runs `body` with the value in place while holding the mutex. Thread-safe; blocks while another thread holds the
+    /// mutex, for `timeout` at most.
+    ///
+    /// - Precondition: The thread does not hold this mutex.
+    /// - Returns: What `body` returns, or `nil` if the mutex did not become free in time and `body` did not run.
     @inlinable
     @available(
         *,

@@ -5,12 +5,14 @@
 import CInterlock
 
 extension ReadWriteLock where Value: ~Copyable {
-    /// As ``withReadLock(_:)``, waiting until `deadline` at most.
+    /// Runs `body` with the value while holding the lock for reading, beside other readers. Thread-safe; blocks while a
+    /// writer holds the lock or waits for it, until `deadline` at most.
     ///
     /// The limit is on the wait, not on `body`. A deadline that has passed still takes a lock that needs no waiting. A
     /// wait that timed out leaves nothing behind.
     ///
-    /// - Returns: `nil` if the wait timed out and `body` did not run.
+    /// - Precondition: The thread does not hold this lock.
+    /// - Returns: What `body` returns, or `nil` if the wait timed out and `body` did not run.
     @inlinable
     public borrowing func withReadLock<Result: ~Copyable, Failure: Error>(
         until deadline: ContinuousClock.Instant,
@@ -23,7 +25,13 @@ extension ReadWriteLock where Value: ~Copyable {
         return try endReading(section, "withReadLock", after: body)
     }
 
-    /// As ``withReadLock(until:_:)``, for `timeout` from the call on.
+    /// Runs `body` with the value while holding the lock for reading, beside other readers. Thread-safe; blocks while a
+    /// writer holds the lock or waits for it, for `timeout` at most.
+    ///
+    /// The limit is on the wait, not on `body`. A wait that timed out leaves nothing behind.
+    ///
+    /// - Precondition: The thread does not hold this lock.
+    /// - Returns: What `body` returns, or `nil` if the wait timed out and `body` did not run.
     @inlinable
     public borrowing func withReadLock<Result: ~Copyable, Failure: Error>(
         timeout: Duration,
@@ -36,11 +44,14 @@ extension ReadWriteLock where Value: ~Copyable {
         return try endReading(section, "withReadLock", after: body)
     }
 
-    /// As ``withWriteLock(_:)``, with the limit of ``withReadLock(until:_:)``.
+    /// Runs `body` with the value in place while holding the lock for writing, alone. Thread-safe; blocks while another
+    /// thread holds the lock, until `deadline` at most.
     ///
-    /// A writer whose wait timed out holds back no reader.
+    /// The limit is on the wait, not on `body`. A deadline that has passed still takes a free lock. A writer whose wait
+    /// timed out holds back no reader.
     ///
-    /// - Returns: `nil` if the wait timed out and `body` did not run.
+    /// - Precondition: The thread does not hold this lock.
+    /// - Returns: What `body` returns, or `nil` if the wait timed out and `body` did not run.
     @inlinable
     public borrowing func withWriteLock<Result: ~Copyable, Failure: Error>(
         until deadline: ContinuousClock.Instant,
@@ -50,7 +61,13 @@ extension ReadWriteLock where Value: ~Copyable {
         return try endWriting("withWriteLock", after: body)
     }
 
-    /// As ``withWriteLock(until:_:)``, for `timeout` from the call on.
+    /// Runs `body` with the value in place while holding the lock for writing, alone. Thread-safe; blocks while another
+    /// thread holds the lock, for `timeout` at most.
+    ///
+    /// The limit is on the wait, not on `body`. A writer whose wait timed out holds back no reader.
+    ///
+    /// - Precondition: The thread does not hold this lock.
+    /// - Returns: What `body` returns, or `nil` if the wait timed out and `body` did not run.
     @inlinable
     public borrowing func withWriteLock<Result: ~Copyable, Failure: Error>(
         timeout: Duration,

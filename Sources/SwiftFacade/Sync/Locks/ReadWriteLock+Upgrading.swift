@@ -36,12 +36,14 @@ extension ReadWriteLock where Value: ~Copyable {
         return try readUpgradably(body)
     }
 
-    /// As ``withUpgradableLock(_:)``, waiting until `deadline` at most.
+    /// Runs `body` with a view that reads, and may begin to write without giving the lock up. Thread-safe; blocks while
+    /// a writer or another upgradable access holds the lock, until `deadline` at most.
     ///
-    /// The limit is not on `upgrade`, which has its own. A deadline that has passed still takes a lock that needs no
-    /// waiting.
+    /// The limit is not on `upgrade`, which waits for others, the readers, and has its own. A deadline that has passed
+    /// still takes a lock that needs no waiting.
     ///
-    /// - Returns: `nil` if the wait timed out and `body` did not run.
+    /// - Precondition: The thread does not hold this lock.
+    /// - Returns: What `body` returns, or `nil` if the wait timed out and `body` did not run.
     @inlinable
     public borrowing func withUpgradableLock<Result: ~Copyable, Failure: Error>(
         until deadline: ContinuousClock.Instant,
@@ -51,7 +53,11 @@ extension ReadWriteLock where Value: ~Copyable {
         return try readUpgradably(body)
     }
 
-    /// As ``withUpgradableLock(until:_:)``, for `timeout` at most.
+    /// Runs `body` with a view that reads, and may begin to write without giving the lock up. Thread-safe; blocks while
+    /// a writer or another upgradable access holds the lock, for `timeout` at most. The limit is not on `upgrade`.
+    ///
+    /// - Precondition: The thread does not hold this lock.
+    /// - Returns: What `body` returns, or `nil` if the wait timed out and `body` did not run.
     @inlinable
     public borrowing func withUpgradableLock<Result: ~Copyable, Failure: Error>(
         timeout: Duration,
@@ -92,7 +98,7 @@ extension ReadWriteLock where Value: ~Copyable {
         @usableFromInline let location: UnsafeMutablePointer<Value>
 
         /// Whether an upgrade has succeeded: then the lock is held for writing until the outer closure ends.
-        public private(set) var isUpgraded = false
+        private(set) var isUpgraded = false
 
         @usableFromInline
         init(lock: UnsafeMutablePointer<ilk__owned_rwlock>, location: UnsafeMutablePointer<Value>) {
@@ -123,12 +129,15 @@ extension ReadWriteLock where Value: ~Copyable {
             return try body(&location.pointee)
         }
 
-        /// As ``upgrade(_:)``, waiting until `deadline` at most. Calls `ilk_rwlock_upgrade_until`.
+        /// Runs `body` with the value in place, alone. The first call that succeeds blocks until the present readers
+        /// finish, until `deadline` at most, and keeps the lock for writing; later calls do not wait.
         ///
         /// The wait holds new readers back. If it times out they come in; the lock stays held upgradable, without a
         /// gap, and the upgrade may be tried again. A deadline that has passed still upgrades where no reader is left.
         ///
-        /// - Returns: `nil` if the readers did not finish in time and `body` did not run.
+        /// - Returns: What `body` returns, or `nil` if the readers did not finish in time and `body` did not run.
+        /// - Throws: What `body` throws; the lock stays held for writing until the outer closure ends.
+        /// - Complexity: O(1) without contention. Calls `ilk_rwlock_upgrade_until`.
         public mutating func upgrade<Result: ~Copyable, Failure: Error>(
             until deadline: ContinuousClock.Instant,
             _ body: (inout Value) throws(Failure) -> sending Result
@@ -138,7 +147,14 @@ extension ReadWriteLock where Value: ~Copyable {
             return try body(&location.pointee)
         }
 
-        /// As ``upgrade(until:_:)``, for `timeout` at most.
+        /// Runs `body` with the value in place, alone. The first call that succeeds blocks until the present readers
+        /// finish, for `timeout` at most, and keeps the lock for writing; later calls do not wait.
+        ///
+        /// The wait holds new readers back. If it times out they come in; the lock stays held upgradable, without a
+        /// gap, and the upgrade may be tried again.
+        ///
+        /// - Returns: What `body` returns, or `nil` if the readers did not finish in time and `body` did not run.
+        /// - Throws: What `body` throws; the lock stays held for writing until the outer closure ends.
         public mutating func upgrade<Result: ~Copyable, Failure: Error>(
             timeout: Duration,
             _ body: (inout Value) throws(Failure) -> sending Result

@@ -56,7 +56,7 @@ public struct ReadWriteLock<Value: ~Copyable>: ~Copyable {
         storage = GuardedStorage(initialValue)
     }
 
-    /// As ``init(_:)``, with a name for misuse reports.
+    /// A free lock that guards `initialValue`, with a name for misuse reports. Allocates.
     ///
     /// - Parameter name: Kept up to 63 bytes of UTF-8.
     public init(_ initialValue: consuming Value, name: String) {
@@ -97,7 +97,7 @@ public struct ReadWriteLock<Value: ~Copyable>: ~Copyable {
     ///
     /// - Precondition: The thread does not hold this lock.
     /// - Parameter body: Changes the value in place; sees what earlier holders did, and later holders see what it does.
-    /// - Returns: What `body` returns, as ``withReadLock(_:)``.
+    /// - Returns: What `body` returns: `sending`, so not reachable through the value.
     /// - Throws: What `body` throws; the lock is given up first, with the value as `body` left it.
     /// - Complexity: O(1) without contention. Calls `ilk_rwlock_write_lock`.
     @inlinable
@@ -109,7 +109,8 @@ public struct ReadWriteLock<Value: ~Copyable>: ~Copyable {
         return try endWriting("withWriteLock", after: body)
     }
 
-    /// As ``withReadLock(_:)`` if that needs no waiting. Never blocks.
+    /// Runs `body` with the value while holding the lock for reading, if that needs no waiting. Thread-safe; never
+    /// blocks.
     ///
     /// A waiting writer refuses the reader. A free lock on which no other call is at work is not refused.
     ///
@@ -123,8 +124,8 @@ public struct ReadWriteLock<Value: ~Copyable>: ~Copyable {
         return try endReading(section, "withReadLockIfAvailable", after: body)
     }
 
-    /// As ``withWriteLock(_:)`` if the lock is free. Never blocks. A free lock on which no other call is at work is not
-    /// refused.
+    /// Runs `body` with the value in place while holding the lock for writing, if the lock is free. Thread-safe; never
+    /// blocks. A free lock on which no other call is at work is not refused.
     ///
     /// - Returns: `nil` if `body` did not run.
     @inlinable
@@ -203,7 +204,7 @@ extension ReadWriteLock where Value == Void {
         self.init(())
     }
 
-    /// As ``init()``, with a name for misuse reports.
+    /// A free lock for a resource that lives elsewhere, with a name for misuse reports. Allocates.
     ///
     /// - Parameter name: Kept up to 63 bytes of UTF-8.
     public init(name: String) {

@@ -35,7 +35,7 @@ public final class Handoff<Value: ~Copyable>: Sendable {
         return value
     }
 
-    /// As ``take()``, but answers `nil` if the value has been taken.
+    /// Takes the value out, or answers `nil` if it has been taken. Thread-safe; blocks briefly.
     public func takeIfPresent() -> sending Value? {
         value.withLock { value in value.take() }
     }

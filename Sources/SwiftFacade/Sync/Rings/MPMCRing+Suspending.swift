@@ -17,16 +17,22 @@ extension MPMCRing where Element: ~Copyable {
         return try waiters.elementOrEnd(await waiters.pop(until: nil))
     }
 
-    /// As `pop()`, until `deadline` at most.
+    /// Moves the oldest element out; suspends the task while the ring is empty, until `deadline` at most.
     ///
-    /// - Returns: `.popped`, `.timedOut` or `.closed`.
+    /// - Returns: `.popped`, `.empty` or `.closed`.
+    /// - Throws: `CancellationError` if the task is cancelled before it has an element. ``closingError``, once the ring
+    ///   is drained.
     @inlinable
     public func pop(until deadline: ContinuousClock.Instant) async throws -> sending PopResult<Element> {
         if mayPass(waiters.popPasses), let element = tryPop() { return .popped(element) }
         return try waiters.resultOrEnd(await waiters.pop(until: deadline))
     }
 
-    /// As `pop(until:)`, for `timeout` at most.
+    /// Moves the oldest element out; suspends the task while the ring is empty, for `timeout` at most.
+    ///
+    /// - Returns: `.popped`, `.empty` or `.closed`.
+    /// - Throws: `CancellationError` if the task is cancelled before it has an element. ``closingError``, once the ring
+    ///   is drained.
     @inlinable
     public func pop(timeout: Duration) async throws -> sending PopResult<Element> {
         if mayPass(waiters.popPasses), let element = tryPop() { return .popped(element) }
@@ -40,27 +46,29 @@ extension MPMCRing where Element: ~Copyable {
     @inlinable
     public func push(
         _ element: consuming sending Element
-    ) async -> sending TaskPushResult<Element> {
-        TaskPushResult(await give(element, until: nil))
+    ) async -> sending PushResult<Element> {
+        await give(element, until: nil)
     }
 
-    /// As `push(_:)`, until `deadline` at most.
+    /// Moves `element` into the ring; suspends the task while it is full, until `deadline` at most.
     ///
-    /// - Returns: `.pushed`, or the element with `.timedOut`, `.closed` or `.cancelled`.
+    /// - Returns: `.pushed`, or the element with `.full`, `.closed` or `.cancelled`.
     @inlinable
     public func push(
         _ element: consuming sending Element,
         until deadline: ContinuousClock.Instant
-    ) async -> sending TimedTaskPushResult<Element> {
+    ) async -> sending PushResult<Element> {
         await give(element, until: deadline)
     }
 
-    /// As `push(_:until:)`, for `timeout` at most.
+    /// Moves `element` into the ring; suspends the task while it is full, for `timeout` at most.
+    ///
+    /// - Returns: `.pushed`, or the element with `.full`, `.closed` or `.cancelled`.
     @inlinable
     public func push(
         _ element: consuming sending Element,
         timeout: Duration
-    ) async -> sending TimedTaskPushResult<Element> {
+    ) async -> sending PushResult<Element> {
         await give(element, until: moment(in: timeout))
     }
 
@@ -88,7 +96,7 @@ extension MPMCRing where Element: ~Copyable {
     func give(
         _ element: consuming sending Element,
         until deadline: ContinuousClock.Instant?
-    ) async -> sending TimedTaskPushResult<Element> {
+    ) async -> sending PushResult<Element> {
         guard mayPass(waiters.pushPasses) else {
             nonisolated(unsafe) let element = element
             return await waiters.push(element, until: deadline)
@@ -99,13 +107,12 @@ extension MPMCRing where Element: ~Copyable {
             probes -= 1
             ilk_cpu_relax()
         }
-        let offered = offer(element)
-        switch consume offered {
-        case .pushed: return .pushed
-        case .closed(let element): return .closed(element)
+        let tried = tryPush(element)
+        switch consume tried {
         case .full(let element):
             nonisolated(unsafe) let element = element
             return await waiters.push(element, until: deadline)
+        case let answer: return answer
         }
     }
 }

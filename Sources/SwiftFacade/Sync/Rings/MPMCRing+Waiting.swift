@@ -17,12 +17,13 @@ extension MPMCRing where Element: ~Copyable {
         message: "it would block a thread of the cooperative pool; use `await push` in a function"
     )
     public func push(_ element: consuming sending Element) -> sending PushResult<Element> {
-        port.push(element, until: forever, answer: PushResult.init)
+        port.push(element, until: forever)
     }
 
-    /// As `push(_:)`, until `deadline` at most.
+    /// Moves `element` into the ring; blocks the thread while it is full, until `deadline` at most. A deadline that has
+    /// passed still pushes where there is room.
     ///
-    /// - Returns: `.pushed`, or the element with `.timedOut` or `.closed`.
+    /// - Returns: `.pushed`, or the element with `.full` or `.closed`.
     @inlinable
     @available(
         *,
@@ -32,11 +33,13 @@ extension MPMCRing where Element: ~Copyable {
     public func push(
         _ element: consuming sending Element,
         until deadline: ContinuousClock.Instant
-    ) -> sending TimedPushResult<Element> {
-        port.push(element, until: InterlockSync.deadline(at: deadline), answer: TimedPushResult.init)
+    ) -> sending PushResult<Element> {
+        port.push(element, until: InterlockSync.deadline(at: deadline))
     }
 
-    /// As `push(_:until:)`, for `timeout` at most.
+    /// Moves `element` into the ring; blocks the thread while it is full, for `timeout` at most.
+    ///
+    /// - Returns: `.pushed`, or the element with `.full` or `.closed`.
     @inlinable
     @available(
         *,
@@ -46,8 +49,8 @@ extension MPMCRing where Element: ~Copyable {
     public func push(
         _ element: consuming sending Element,
         timeout: Duration
-    ) -> sending TimedPushResult<Element> {
-        port.push(element, until: InterlockSync.deadline(in: timeout), answer: TimedPushResult.init)
+    ) -> sending PushResult<Element> {
+        port.push(element, until: InterlockSync.deadline(in: timeout))
     }
 
     /// Moves the oldest element out; blocks the thread until there is one. Allocates nothing.
@@ -66,9 +69,11 @@ extension MPMCRing where Element: ~Copyable {
         return try waiters.elementOrEnd(popped)
     }
 
-    /// As `pop()`, until `deadline` at most.
+    /// Moves the oldest element out; blocks the thread while the ring is empty, until `deadline` at most. A deadline that
+    /// has passed still takes an element that is there.
     ///
-    /// - Returns: `.popped`, `.timedOut` or `.closed`.
+    /// - Returns: `.popped`, `.empty` or `.closed`.
+    /// - Throws: ``closingError``, once the ring is drained.
     @inlinable
     @available(
         *,
@@ -80,7 +85,10 @@ extension MPMCRing where Element: ~Copyable {
         return try waiters.resultOrEnd(popped)
     }
 
-    /// As `pop(until:)`, for `timeout` at most.
+    /// Moves the oldest element out; blocks the thread while the ring is empty, for `timeout` at most.
+    ///
+    /// - Returns: `.popped`, `.empty` or `.closed`.
+    /// - Throws: ``closingError``, once the ring is drained.
     @inlinable
     @available(
         *,

@@ -9,7 +9,7 @@ import CInterlock
 /// ```swift
 /// let jobs = try MPMCRing<Job>(capacity: 1024)
 /// // any thread
-/// if !jobs.tryPush(job) { refuse(job) }
+/// if let job = jobs.tryPush(job).refused() { refuse(job) }
 /// // any other
 /// while let job = try jobs.pop() { run(job) }
 /// ```
@@ -76,8 +76,8 @@ public final class MPMCRing<Element: ~Copyable> {
     /// - Returns: `.pushed`, or the element with `.full` or `.closed`.
     /// - Complexity: O(1). Calls `ilk_mpmc_try_push`.
     @inlinable
-    public func offer(_ element: consuming sending Element) -> sending OfferResult<Element> {
-        port.offer(element)
+    public func tryPush(_ element: consuming sending Element) -> sending PushResult<Element> {
+        port.tryPush(element)
     }
 
     /// Moves the oldest element out, or answers `nil`. Never blocks or allocates.
@@ -128,7 +128,8 @@ public final class MPMCRing<Element: ~Copyable> {
         waiters.close()
     }
 
-    /// As ``close()``, and leaves `error` to be thrown by each waiting pop and each loop after the last element.
+    /// Closes the ring, and leaves `error` to be thrown by each waiting pop and each loop after the last element. Of two
+    /// closes the first one's error counts.
     public func close(throwing error: any Error) {
         waiters.close(throwing: error)
     }
@@ -173,14 +174,6 @@ public final class MPMCRing<Element: ~Copyable> {
 extension MPMCRing: @unchecked Sendable where Element: ~Copyable {}
 
 extension MPMCRing {
-    /// As ``offer(_:)``, for elements that are `Sendable`: the caller keeps its copy of a refused one.
-    ///
-    /// - Returns: Whether it is in the ring; `false` when full or closed.
-    @inlinable
-    public func tryPush(_ element: Element) -> Bool where Element: Sendable {
-        offer(element).isPushed
-    }
-
     /// Puts as many of the elements as fit into the ring, in order. Never blocks or allocates.
     ///
     /// One operation claims each run of free slots. Other producers' elements may stand between two runs: where the
@@ -193,13 +186,17 @@ extension MPMCRing {
         port.tryPush(contentsOf: elements)
     }
 
-    /// As ``tryPush(contentsOf:)-(Span<Element>)``.
+    /// Puts as many of the elements as fit into the ring, in order, as those of a `Span`. Never blocks or allocates.
+    ///
+    /// - Returns: The number pushed, from the front.
     @inlinable
     public func tryPush(contentsOf elements: [Element]) -> Int where Element: Sendable {
         tryPush(contentsOf: elements.span)
     }
 
-    /// As ``tryPop(into:)``, up to `count` elements into an array, which it allocates.
+    /// Moves up to `count` elements out, oldest first, claimed by one operation. Never blocks; allocates the array.
+    ///
+    /// - Complexity: O(number moved). Calls `ilk_mpmc_try_pop_many`.
     @inlinable
     public func tryPop(atMost count: Int) -> sending [Element] {
         port.tryPop(Element.self, atMost: count)

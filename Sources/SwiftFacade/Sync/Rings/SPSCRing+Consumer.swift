@@ -5,13 +5,19 @@
 import CInterlock
 
 extension SPSCRing.Consumer where Element: ~Copyable {
-    /// As ``MPMCRing/tryPop()``. Calls `ilk_spsc_try_pop`.
+    /// Moves the oldest element out, or answers `nil`. Never blocks or allocates.
+    ///
+    /// - Complexity: O(1). Calls `ilk_spsc_try_pop`.
     @inlinable
     public func tryPop() -> sending Element? {
         port.tryPop(Element.self)
     }
 
-    /// As the blocking `MPMCRing.pop()`. Calls `ilk_spsc_try_pop`, then `ilk_spsc_pop_until`.
+    /// Moves the oldest element out; blocks the thread until there is one. Allocates nothing.
+    ///
+    /// - Returns: The element, or `nil` once the ring is closed and drained.
+    /// - Throws: ``closingError``, once the ring is drained.
+    /// - Complexity: O(1) where there is an element. Calls `ilk_spsc_try_pop`, then `ilk_spsc_pop_until`.
     @inlinable
     @available(
         *,
@@ -24,9 +30,11 @@ extension SPSCRing.Consumer where Element: ~Copyable {
         return try waiters.elementOrEnd(popped)
     }
 
-    /// As ``pop()``, until `deadline` at most.
+    /// Moves the oldest element out; blocks the thread while the ring is empty, until `deadline` at most. A deadline that
+    /// has passed still takes an element that is there.
     ///
-    /// - Returns: `.popped`, `.timedOut` or `.closed`.
+    /// - Returns: `.popped`, `.empty` or `.closed`.
+    /// - Throws: ``closingError``, once the ring is drained.
     @inlinable
     @available(
         *,
@@ -39,7 +47,10 @@ extension SPSCRing.Consumer where Element: ~Copyable {
         return try waiters.resultOrEnd(popped)
     }
 
-    /// As ``pop(until:)``, for `timeout` at most.
+    /// Moves the oldest element out; blocks the thread while the ring is empty, for `timeout` at most.
+    ///
+    /// - Returns: `.popped`, `.empty` or `.closed`.
+    /// - Throws: ``closingError``, once the ring is drained.
     @inlinable
     @available(
         *,
@@ -78,14 +89,18 @@ extension SPSCRing.Consumer where Element: ~Copyable {
         return shown
     }
 
-    /// As ``MPMCRing/tryPop(into:)``. Calls `ilk_spsc_try_pop_many`.
+    /// Moves elements out into the free places of `span`, oldest first. Never blocks or allocates.
+    ///
+    /// - Returns: The number moved; 0 if the ring is empty or the span full.
+    /// - Complexity: O(number moved). Calls `ilk_spsc_try_pop_many`.
     @inlinable
     @discardableResult
     public func tryPop(into span: inout OutputSpan<Element>) -> Int {
         port.tryPop(into: &span)
     }
 
-    /// As ``Producer/close()``.
+    /// Closes the ring: later pushes fail, and a waiting producer wakes. What is in the ring can still be popped. A
+    /// second close does nothing. Calls `ilk_spsc_close`.
     public func close() {
         waiters.close()
     }
@@ -118,7 +133,9 @@ extension SPSCRing.Consumer where Element: ~Copyable {
 }
 
 extension SPSCRing.Consumer {
-    /// As ``tryPop(into:)``, up to `count` elements into an array, which it allocates.
+    /// Moves up to `count` elements out, oldest first. Never blocks; allocates the array.
+    ///
+    /// - Complexity: O(number moved). Calls `ilk_spsc_try_pop_many`.
     @inlinable
     public func tryPop(atMost count: Int) -> [Element] {
         port.tryPop(Element.self, atMost: count)

@@ -5,13 +5,20 @@
 import CInterlock
 
 extension SPSCRing.Producer where Element: ~Copyable {
-    /// As ``MPMCRing/offer(_:)``. Calls `ilk_spsc_try_push`.
+    /// Moves `element` into the ring if there is room. Never blocks or allocates.
+    ///
+    /// - Returns: `.pushed`, or the element with `.full` or `.closed`.
+    /// - Complexity: O(1). Calls `ilk_spsc_try_push`.
     @inlinable
-    public func offer(_ element: consuming sending Element) -> sending OfferResult<Element> {
-        port.offer(element)
+    public func tryPush(_ element: consuming sending Element) -> sending PushResult<Element> {
+        port.tryPush(element)
     }
 
-    /// As the blocking `MPMCRing.push(_:)`. Calls `ilk_spsc_try_push`, then `ilk_spsc_push_until`.
+    /// Moves `element` into the ring; blocks the thread until there is room. Allocates nothing. In `async` code the
+    /// compiler chooses the form that suspends and asks for `await`.
+    ///
+    /// - Returns: `.pushed`, or the element with `.closed`.
+    /// - Complexity: O(1) where there is room. Calls `ilk_spsc_try_push`, then `ilk_spsc_push_until`.
     @inlinable
     @available(
         *,
@@ -20,12 +27,13 @@ extension SPSCRing.Producer where Element: ~Copyable {
             "it would block a thread of the cooperative pool; use `await push`, on a producer that is a `var`"
     )
     public func push(_ element: consuming sending Element) -> sending PushResult<Element> {
-        port.push(element, until: forever, answer: PushResult.init)
+        port.push(element, until: forever)
     }
 
-    /// As ``push(_:)``, until `deadline` at most.
+    /// Moves `element` into the ring; blocks the thread while it is full, until `deadline` at most. A deadline that has
+    /// passed still pushes where there is room.
     ///
-    /// - Returns: `.pushed`, or the element with `.timedOut` or `.closed`.
+    /// - Returns: `.pushed`, or the element with `.full` or `.closed`.
     @inlinable
     @available(
         *,
@@ -36,11 +44,13 @@ extension SPSCRing.Producer where Element: ~Copyable {
     public func push(
         _ element: consuming sending Element,
         until deadline: ContinuousClock.Instant
-    ) -> sending TimedPushResult<Element> {
-        port.push(element, until: InterlockSync.deadline(at: deadline), answer: TimedPushResult.init)
+    ) -> sending PushResult<Element> {
+        port.push(element, until: InterlockSync.deadline(at: deadline))
     }
 
-    /// As ``push(_:until:)``, for `timeout` at most.
+    /// Moves `element` into the ring; blocks the thread while it is full, for `timeout` at most.
+    ///
+    /// - Returns: `.pushed`, or the element with `.full` or `.closed`.
     @inlinable
     @available(
         *,
@@ -51,8 +61,8 @@ extension SPSCRing.Producer where Element: ~Copyable {
     public func push(
         _ element: consuming sending Element,
         timeout: Duration
-    ) -> sending TimedPushResult<Element> {
-        port.push(element, until: InterlockSync.deadline(in: timeout), answer: TimedPushResult.init)
+    ) -> sending PushResult<Element> {
+        port.push(element, until: InterlockSync.deadline(in: timeout))
     }
 
     /// Lets `body` write up to `count` elements in place, and pushes them by one store. Never blocks or allocates.
@@ -65,7 +75,7 @@ extension SPSCRing.Producer where Element: ~Copyable {
     ///
     /// Across the end of the ring it takes two calls: the first gives the free slots up to the end. Elements are
     /// `Sendable`: the producer may keep what it appends, and the consumer may be on another thread. Others go in by
-    /// ``offer(_:)`` or ``push(_:)``.
+    /// ``tryPush(_:)`` or ``push(_:)``.
     ///
     /// - Parameters:
     ///   - count: How many slots at most.
@@ -98,12 +108,14 @@ extension SPSCRing.Producer where Element: ~Copyable {
         return written
     }
 
-    /// As ``MPMCRing/close()``. Calls `ilk_spsc_close`.
+    /// Closes the ring: later pushes fail, pops drain it, every waiter wakes. A second close does nothing. Calls
+    /// `ilk_spsc_close`.
     public func close() {
         waiters.close()
     }
 
-    /// As ``MPMCRing/close(throwing:)``.
+    /// Closes the ring, and leaves `error` to be thrown by a waiting pop and by the loop after the last element. Of two
+    /// closes the first one's error counts.
     public func close(throwing error: any Error) {
         waiters.close(throwing: error)
     }
@@ -132,14 +144,6 @@ extension SPSCRing.Producer where Element: ~Copyable {
 }
 
 extension SPSCRing.Producer {
-    /// As ``offer(_:)``, for elements that are `Sendable`: the caller keeps its copy of a refused one.
-    ///
-    /// - Returns: Whether it is in the ring; `false` when full or closed.
-    @inlinable
-    public func tryPush(_ element: Element) -> Bool where Element: Sendable {
-        offer(element).isPushed
-    }
-
     /// Puts as many of the elements as fit into the ring, in order, by one store for each run of free slots. Never
     /// blocks or allocates.
     ///
@@ -150,7 +154,9 @@ extension SPSCRing.Producer {
         port.tryPush(contentsOf: elements)
     }
 
-    /// As ``tryPush(contentsOf:)-(Span<Element>)``.
+    /// Puts as many of the elements as fit into the ring, in order, as those of a `Span`. Never blocks or allocates.
+    ///
+    /// - Returns: The number pushed, from the front.
     @inlinable
     public func tryPush(contentsOf elements: [Element]) -> Int where Element: Sendable {
         tryPush(contentsOf: elements.span)

@@ -5,34 +5,40 @@
 // suspended does not compile. Take the end out of the actor for the wait, or keep it in the task that uses it.
 
 extension SPSCRing.Producer where Element: ~Copyable {
-    /// As the suspending `MPMCRing.push(_:)`.
+    /// Moves `element` into the ring; suspends the task until there is room.
+    ///
+    /// - Parameter isolation: The producer stays in its caller's isolation.
+    /// - Returns: `.pushed`, or the element with `.closed` or `.cancelled`. A cancelled task still pushes where there is
+    ///   room.
     @inlinable
     public mutating func push(
         isolation: isolated (any Actor)? = #isolation,
         _ element: consuming sending Element
-    ) async -> sending TaskPushResult<Element> {
-        TaskPushResult(await give(isolation: isolation, element, until: nil))
+    ) async -> sending PushResult<Element> {
+        await give(isolation: isolation, element, until: nil)
     }
 
-    /// As ``push(isolation:_:)``, until `deadline` at most.
+    /// Moves `element` into the ring; suspends the task while it is full, until `deadline` at most.
     ///
-    /// - Returns: `.pushed`, or the element with `.timedOut`, `.closed` or `.cancelled`.
+    /// - Returns: `.pushed`, or the element with `.full`, `.closed` or `.cancelled`.
     @inlinable
     public mutating func push(
         isolation: isolated (any Actor)? = #isolation,
         _ element: consuming sending Element,
         until deadline: ContinuousClock.Instant
-    ) async -> sending TimedTaskPushResult<Element> {
+    ) async -> sending PushResult<Element> {
         await give(isolation: isolation, element, until: deadline)
     }
 
-    /// As ``push(isolation:_:until:)``, for `timeout` at most.
+    /// Moves `element` into the ring; suspends the task while it is full, for `timeout` at most.
+    ///
+    /// - Returns: `.pushed`, or the element with `.full`, `.closed` or `.cancelled`.
     @inlinable
     public mutating func push(
         isolation: isolated (any Actor)? = #isolation,
         _ element: consuming sending Element,
         timeout: Duration
-    ) async -> sending TimedTaskPushResult<Element> {
+    ) async -> sending PushResult<Element> {
         await give(isolation: isolation, element, until: moment(in: timeout))
     }
 
@@ -41,25 +47,29 @@ extension SPSCRing.Producer where Element: ~Copyable {
         isolation: isolated (any Actor)?,
         _ element: consuming sending Element,
         until deadline: ContinuousClock.Instant?
-    ) async -> sending TimedTaskPushResult<Element> {
-        let offered = offer(element)
-        switch consume offered {
-        case .pushed: return .pushed
-        case .closed(let element): return .closed(element)
+    ) async -> sending PushResult<Element> {
+        let tried = tryPush(element)
+        switch consume tried {
         case .full(let element):
             nonisolated(unsafe) let element = element
             return await waiters.push(element, isolation: isolation, until: deadline)
+        case let answer: return answer
         }
     }
 }
 
 extension SPSCRing.Consumer where Element: ~Copyable {
-    /// As the suspending `MPMCRing.pop()`.
+    /// Moves the oldest element out; suspends the task until there is one.
     ///
     /// ```swift
     /// var consumer = consumer
     /// while let frame = try await consumer.pop() { show(frame) }
     /// ```
+    ///
+    /// - Parameter isolation: The consumer stays in its caller's isolation.
+    /// - Returns: The element, or `nil` once the ring is closed and drained.
+    /// - Throws: `CancellationError` if the task is cancelled before it has an element; a cancelled task still takes one
+    ///   that is there. ``closingError``, once the ring is drained.
     @inlinable
     public mutating func pop(
         isolation: isolated (any Actor)? = #isolation
@@ -68,9 +78,11 @@ extension SPSCRing.Consumer where Element: ~Copyable {
         return try waiters.elementOrEnd(await waiters.pop(Element.self, isolation: isolation, until: nil))
     }
 
-    /// As ``pop(isolation:)``, until `deadline` at most.
+    /// Moves the oldest element out; suspends the task while the ring is empty, until `deadline` at most.
     ///
-    /// - Returns: `.popped`, `.timedOut` or `.closed`.
+    /// - Returns: `.popped`, `.empty` or `.closed`.
+    /// - Throws: `CancellationError` if the task is cancelled before it has an element. ``closingError``, once the ring
+    ///   is drained.
     @inlinable
     public mutating func pop(
         isolation: isolated (any Actor)? = #isolation,
@@ -80,7 +92,11 @@ extension SPSCRing.Consumer where Element: ~Copyable {
         return try waiters.resultOrEnd(await waiters.pop(Element.self, isolation: isolation, until: deadline))
     }
 
-    /// As ``pop(isolation:until:)``, for `timeout` at most.
+    /// Moves the oldest element out; suspends the task while the ring is empty, for `timeout` at most.
+    ///
+    /// - Returns: `.popped`, `.empty` or `.closed`.
+    /// - Throws: `CancellationError` if the task is cancelled before it has an element. ``closingError``, once the ring
+    ///   is drained.
     @inlinable
     public mutating func pop(
         isolation: isolated (any Actor)? = #isolation,

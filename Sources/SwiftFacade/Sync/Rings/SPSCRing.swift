@@ -38,7 +38,17 @@ public struct SPSCRing<Element: ~Copyable>: ~Copyable {
     @usableFromInline
     let ring: UnsafeMutablePointer<ilk_spsc>
 
-    /// As ``MPMCRing/init(capacity:resumingOnOwnThread:name:)``. Calls `ilk_spsc_create`.
+    /// An empty ring, not split yet. Allocates the memory for all elements.
+    ///
+    /// - Parameters:
+    ///   - capacity: How many elements fit.
+    ///   - resumingOnOwnThread: Whether a thread of the ring's own resumes a waiting task; otherwise the thread at the
+    ///     other end does, which is faster. Set it where that must not run Swift (a C thread with real-time duties).
+    ///     Where the system makes no thread, a task of the global executor resumes it, each millisecond, until a thread
+    ///     can be made.
+    ///   - name: For reports; kept up to 63 bytes of UTF-8.
+    /// - Throws: ``RingError``.
+    /// - Complexity: O(`capacity`). Calls `ilk_spsc_create`.
     public init(capacity: Int, resumingOnOwnThread: Bool = false, name: String? = nil) throws(RingError) {
         let storage = try RingStorage<SPSCPort, Element>(capacity: capacity)
         ring = storage.port.ring
@@ -63,7 +73,9 @@ public struct SPSCRing<Element: ~Copyable>: ~Copyable {
         return try body(producer, consumer)
     }
 
-    /// As ``split(_:)-(_)``, for a `body` that suspends.
+    /// Hands the ring's two ends to a `body` that suspends, which may pass each on to another task, or return one.
+    ///
+    /// - Throws: What `body` throws; the ends that it kept go on.
     @inlinable
     public consuming func split<Result: ~Copyable, Failure: Error>(
         isolation: isolated (any Actor)? = #isolation,
@@ -83,9 +95,9 @@ extension SPSCRing: @unchecked Sendable where Element: ~Copyable {}
 extension SPSCRing where Element: ~Copyable {
     /// The one producer of a ring. Closes the ring when it goes.
     ///
-    /// On one thread at a time; it may move to another, whole. `try…` and `offer` never block; `push` blocks the thread
-    /// while the ring is full, or suspends the task. To suspend it must be a `var` of the task that uses it; in an
-    /// actor's property that does not compile.
+    /// On one thread at a time; it may move to another, whole. `try…` never blocks; `push` blocks the thread while the
+    /// ring is full, or suspends the task. To suspend it must be a `var` of the task that uses it; in an actor's
+    /// property that does not compile.
     @frozen
     @safe
     public struct Producer: ~Copyable {
@@ -111,8 +123,9 @@ extension SPSCRing where Element: ~Copyable {
 
     /// The one consumer of a ring. Closes the ring when it goes.
     ///
-    /// As ``Producer``: `try…` never blocks; `pop` blocks the thread while the ring is empty, or suspends the task.
-    /// Tasks may use ``elements()``.
+    /// On one thread at a time; it may move to another, whole. `try…` never blocks; `pop` blocks the thread while the
+    /// ring is empty, or suspends the task. To suspend it must be a `var` of the task that uses it; in an actor's
+    /// property that does not compile. Tasks may use ``elements()``.
     @frozen
     @safe
     public struct Consumer: ~Copyable {

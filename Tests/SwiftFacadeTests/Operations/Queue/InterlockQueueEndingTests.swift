@@ -233,7 +233,7 @@ import Interlock
             below.addDependency(above)
             below.onFinish { _ in ended.increment() }
         }
-        let barrier = ThreadBarrier(parties: 3)
+        let barrier = Barrier(parties: 3)
         onThreads(3) { [queue] thread in
             for (above, below) in operations {
                 barrier.wait()

@@ -94,7 +94,7 @@ final class MPMCWaiters<Element: ~Copyable>: RingBacking, @unchecked Sendable {
     func push(
         _ element: consuming sending Element,
         until deadline: ContinuousClock.Instant?
-    ) async -> sending TimedTaskPushResult<Element> {
+    ) async -> sending PushResult<Element> {
         let waiter = PushWaiter(element)
         let outcome = await producers.suspend(
             waiter,
@@ -109,7 +109,7 @@ final class MPMCWaiters<Element: ~Copyable>: RingBacking, @unchecked Sendable {
         nonisolated(unsafe) let left = waiter.take()
         switch outcome {
         case .granted: return .closed(left)
-        case .timedOut: return .timedOut(left)
+        case .timedOut: return .full(left)
         case .cancelled: return .cancelled(left)
         }
     }

@@ -139,7 +139,7 @@ extension RingBacking {
         switch consume popped {
         case .element(let element): return .popped(element)
         case .nothing(let why):
-            if why == .timedOut { return .timedOut }
+            if why == .timedOut { return .empty }
             if why == .cancelled { throw CancellationError() }
             try throwClosingError()
             return .closed

@@ -7,30 +7,27 @@ import CInterlock
 
 extension RingPort {
     @inlinable @inline(__always)
-    func offer<Element: ~Copyable>(_ element: consuming sending Element) -> sending OfferResult<Element> {
+    func tryPush<Element: ~Copyable>(_ element: consuming sending Element) -> sending PushResult<Element> {
         handOver(element) { bytes in
             if tryPush(bytes, ringElementSize(Element.self)) { return ILK_OK }
             return isClosed ? ILK_CLOSED : ILK_TIMEDOUT
         } answer: {
-            OfferResult($0, $1)
+            PushResult($0, $1)
         }
     }
 
-    /// As ``offer(_:)``, waiting for room until `deadline` at most; `answer` as in ``handOver(_:_:answer:)``.
+    /// As ``tryPush(_:)``, waiting for room until `deadline` at most.
     @inlinable @inline(__always)
-    func push<Element: ~Copyable, Answer: ~Copyable>(
+    func push<Element: ~Copyable>(
         _ element: consuming sending Element,
-        until deadline: @autoclosure () -> UInt64,
-        answer: (ilk_status, UnsafeMutablePointer<Element>) -> Answer
-    ) -> sending Answer {
-        handOver(
-            element,
-            { bytes in
-                if tryPush(bytes, ringElementSize(Element.self)) { return ILK_OK }
-                return push(bytes, ringElementSize(Element.self), until: deadline())
-            },
-            answer: answer
-        )
+        until deadline: @autoclosure () -> UInt64
+    ) -> sending PushResult<Element> {
+        handOver(element) { bytes in
+            if tryPush(bytes, ringElementSize(Element.self)) { return ILK_OK }
+            return push(bytes, ringElementSize(Element.self), until: deadline())
+        } answer: {
+            PushResult($0, $1)
+        }
     }
 
     @inlinable @inline(__always)

@@ -79,7 +79,7 @@ final class SPSCWaiters: RingBacking, @unchecked Sendable {
         _ element: consuming sending Element,
         isolation: isolated (any Actor)?,
         until deadline: ContinuousClock.Instant?
-    ) async -> sending TimedTaskPushResult<Element> {
+    ) async -> sending PushResult<Element> {
         let bytes = UnsafeMutableRawPointer.allocate(
             byteCount: ringElementSize(Element.self),
             alignment: MemoryLayout<Element>.alignment
@@ -93,7 +93,7 @@ final class SPSCWaiters: RingBacking, @unchecked Sendable {
         // Refused: the element is the task's again.
         nonisolated(unsafe) let left = slot.move()
         switch outcome {
-        case .timedOut: return .timedOut(left)
+        case .timedOut: return .full(left)
         case .cancelled: return .cancelled(left)
         default: return .closed(left)
         }

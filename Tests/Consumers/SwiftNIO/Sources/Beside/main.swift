@@ -21,9 +21,9 @@ final class Lines: ChannelInboundHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let text = String(buffer: unwrapInboundIn(data))
         for line in text.split(separator: "\n") {
-            connections.mutateValue(forKey: ObjectIdentifier(context.channel), default: 0) { $0 += 1 }
+            connections.update(forKey: ObjectIdentifier(context.channel), default: 0) { $0 += 1 }
             // An event loop must not wait: the ring has room for all.
-            precondition(lines.tryPush(String(line)), "the ring is full")
+            precondition(lines.tryPush(String(line)).isPushed, "the ring is full")
         }
     }
 }

@@ -9,7 +9,7 @@ import Interlock
 typealias Path = (_ rounds: Int) throws -> Void
 
 let arguments = CommandLine.arguments
-if arguments.count > 3 { Diagnostics.enable([.order, .hang]) }
+if arguments.count > 3 { Diagnostics.enabled = [.order, .hang] }
 
 let lock = ReadWriteLock(1)
 let array = SafeArray(0..<64)
@@ -21,7 +21,7 @@ let cache = SingleFlightCache<Int, Int>()
 var spsc: SPSCRing<UInt64>? = try SPSCRing(capacity: 64)
 let mpmc = try MPMCRing<UInt64>(capacity: 64)
 let queue = GCD.serialQueue(label: "counted")
-Diagnostics.enable([])
+Diagnostics.enabled = []
 
 /// Keeps a result from being optimised away.
 @inline(never) func use(_: Int) {}

@@ -9,7 +9,7 @@
 /// A fixed number of threads and tasks that meet, round after round; one party a round is told that it came last.
 ///
 /// ```swift
-/// let step = ThreadBarrier(parties: 4)
+/// let step = Barrier(parties: 4)
 /// // on each of four threads
 /// for generation in 0..<100 {
 ///     computeMyPart(of: generation)
@@ -23,7 +23,7 @@
 /// theirs.
 ///
 /// The contract is that of `ilk_barrier` in `<interlock/barrier.h>`.
-public final class ThreadBarrier: Sendable {
+public final class Barrier: Sendable {
     private let queue = WaitQueue()
 
     /// The parties of each round.
@@ -39,7 +39,7 @@ public final class ThreadBarrier: Sendable {
     public init(parties: Int, name: String? = nil) {
         guard parties >= 1, parties <= Int(UInt32.max) else {
             misuse(
-                "ThreadBarrier.init",
+                "Barrier.init",
                 name.map { "\"\($0)\"" } ?? "",
                 "\(parties) parties; a barrier has 1 to \(UInt32.max)"
             )
@@ -62,7 +62,7 @@ public final class ThreadBarrier: Sendable {
         block(until: forever) ?? false
     }
 
-    /// As without a limit, until `deadline` at most.
+    /// Waits until all parties of this round have arrived, until `deadline` at most. Blocks the thread.
     ///
     /// A party that times out has not arrived: the round waits for as many as before. The last party does not time out.
     ///
@@ -76,7 +76,11 @@ public final class ThreadBarrier: Sendable {
         block(until: InterlockSync.deadline(at: deadline))
     }
 
-    /// As `wait(until:)`, for `timeout` at most.
+    /// Waits until all parties of this round have arrived, for `timeout` at most. Blocks the thread.
+    ///
+    /// A party that times out has not arrived: the round waits for as many as before. The last party does not time out.
+    ///
+    /// - Returns: Whether the caller came last; `nil` if the wait timed out.
     @available(
         *,
         noasync,
@@ -96,14 +100,18 @@ public final class ThreadBarrier: Sendable {
         try await suspend(until: nil) ?? false
     }
 
-    /// As without a limit, until `deadline` at most. Suspends the task.
+    /// Waits until all parties of this round have arrived, until `deadline` at most. Suspends the task.
     ///
     /// - Returns: Whether the caller came last; `nil` if the wait timed out: the task has not arrived.
+    /// - Throws: `CancellationError` if the task is cancelled before the last party arrives; it has not arrived.
     public func wait(until deadline: ContinuousClock.Instant) async throws(CancellationError) -> Bool? {
         try await suspend(until: deadline)
     }
 
-    /// As with `until:`, for `timeout` at most.
+    /// Waits until all parties of this round have arrived, for `timeout` at most. Suspends the task.
+    ///
+    /// - Returns: Whether the caller came last; `nil` if the wait timed out: the task has not arrived.
+    /// - Throws: `CancellationError` if the task is cancelled before the last party arrives; it has not arrived.
     public func wait(timeout: Duration) async throws(CancellationError) -> Bool? {
         try await suspend(until: moment(in: timeout))
     }
