@@ -30,7 +30,8 @@ void ilk__pool_update_calls(ilk_pool *pool) {
     const bool is_stuck = pool->running == 0 && !LIST_EMPTY(&pool->waits) && pool->spares == NULL &&
                           (pool->started == pool->most || pool->retry_ns != 0);
     ilk_atomic_store(&pool->is_stuck, is_stuck, memory_order_relaxed); /* PL13 */
-    ilk__event_call(&pool->idle, pool->running < pool->target && (has_more || is_stuck || is_capped(pool)));
+    ilk__event_set_flag(idle_of(pool), POOL_CALLS,
+                        pool->running < pool->target && (has_more || is_stuck || is_capped(pool)));
     const uint32_t excess = pool->running > pool->target ? pool->running - pool->target : 0;
     /* PL13 relaxed: hints; ilk__pool_stay and ilk__pool_end decide under the mutex. */
     ilk_atomic_store(&pool->excess, excess, memory_order_relaxed);
@@ -231,7 +232,7 @@ bool ilk__pool_end(struct pool_worker *worker, bool is_finished, struct pool_for
     ilk_pool *pool = worker->pool;
     ilk__pool_set_busy(worker, false);
     if (is_finished) {
-        ilk__event_wake_all(&pool->idle); /* the others end as well */
+        ilk__event_wake_all(idle_of(pool)); /* the others end as well */
     }
     ilk_mutex_lock(&pool->mutex);
     pool->running--;

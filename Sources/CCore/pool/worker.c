@@ -9,6 +9,7 @@
 #include "platform/clock.h"
 #include "platform/local.h"
 #include "pool/watch.h"
+#include "wait/fenced.h"
 #include "wait/spin.h"
 #include <stdlib.h>
 
@@ -123,10 +124,30 @@ bool ilk__pool_deques_have_jobs(ilk_pool *pool) ILK_NONBLOCKING {
     return false;
 }
 
+/* A publication has found FENCED and no worker. */
+static bool fenced_is_due(ilk_pool *pool) ILK_NONBLOCKING {
+    if (!ilk__fence_everywhere_is_cheap()) {
+        return false; /* it stays up: no count in the cache line that every publisher reads */
+    }
+    /* PL30 relaxed: a count that is lost between two publishers does no harm. */
+    const uint64_t passes = ilk_atomic_load(&pool->idle.passes, memory_order_relaxed);
+    ilk_atomic_store(&pool->idle.passes, passes + 1, memory_order_relaxed); /* PL30 */
+    return ilk__fenced_is_due(passes + 1, ilk__fenced_period(passes));
+}
+
 /* Guarantee E says when a submission wakes or starts a thread. */
 ILK_TRUSTED_NONBLOCKING_BEGIN
 ILK_NOINLINE void ilk__pool_wake(ilk_pool *pool) ILK_NONBLOCKING {
-    if (ilk__event_wake_one(&pool->idle)) {
+    const struct ilk__event_count idle = idle_of(pool);
+    const uint64_t waiting =
+        ilk__event_wake_one(idle, ilk_atomic_load(&pool->idle.latest, memory_order_relaxed)); /* PL31 */
+    if ((waiting & ILK__EVENT_THREADS) != 0) {
+        return;
+    }
+    if ((waiting & ILK__EVENT_FENCED) != 0 && fenced_is_due(pool)) {
+        ilk__event_drop_fenced(idle, waiting, waiting & ~ILK__EVENT_FENCED);
+    }
+    if ((waiting & POOL_CALLS) != 0) {
         ilk__pool_need_thread(pool);
     }
 }
@@ -189,22 +210,34 @@ void ilk__pool_run(struct pool_worker *worker, ilk_job *job) {
 
 static bool must_leave_jobs(struct pool_worker *worker);
 
+/* Of several workers the one that parked last is woken first: its core and caches are warm. bench pool, wake-up p99. */
+static void park(struct pool_worker *worker, uint32_t epoch, uint64_t deadline_ns) {
+    ilk_pool *pool = worker->pool;
+    const uint32_t mark = UINT32_C(1) << worker->index % 32;
+    /* PL31 relaxed: a hint: where no sleeper has the mark, any is woken. */
+    ilk_atomic_store(&pool->idle.latest, mark, memory_order_relaxed);
+    (void)ilk__event_park(idle_of(pool), epoch, deadline_ns, mark);
+    if (ilk_atomic_load(&pool->idle.latest, memory_order_relaxed) == mark) { /* PL31 */
+        ilk_atomic_store(&pool->idle.latest, 0, memory_order_relaxed);       /* PL31 */
+    }
+}
+
 /* One sleep, unless there is something to do. */
 static void sleep_once(struct pool_worker *worker, uint64_t deadline_ns) {
     ilk_pool *pool = worker->pool;
-    ilk__event_register(&pool->idle);
-    const uint32_t epoch = ilk__event_prepare(&pool->idle);
+    const struct ilk__event_count idle = idle_of(pool);
+    (void)ilk__event_register(idle, 0);
+    const uint32_t epoch = ilk__event_acknowledge(idle);
     const bool leaves = must_leave_jobs(worker);
     if (!leaves && ilk__pool_has_jobs(pool)) {
         ILK__REACHES(POOL_YIELDS, true);
         ilk__thread_yield(); /* another thread has them in hand, and may need this core */
     } else if (!leaves) {
         ILK__REACHES(POOL_SLEEPS, true);
-        (void)ilk__event_park(&pool->idle, epoch, deadline_ns, UINT32_C(1) << worker->index % 32);
-        /* Acknowledges a wake-up: the next publisher may wake another thread. */
-        (void)ilk__event_prepare(&pool->idle);
+        park(worker, epoch, deadline_ns);
+        (void)ilk__event_acknowledge(idle); /* the next publisher may wake another thread */
     }
-    ilk__event_unregister(&pool->idle);
+    (void)ilk__event_unregister(idle);
     worker->was_woken = true;
 }
 
@@ -237,7 +270,7 @@ void ilk__pool_set_busy(struct pool_worker *worker, bool is_busy) {
     if ((uint32_t)before == 1) {
         ilk__pool_wake_watchers(pool);
         if (ilk__pool_is_drained(pool)) {
-            ilk__event_wake_all(&pool->idle); /* finished, while others slept */
+            ilk__event_wake_all(idle_of(pool)); /* finished, while others slept */
         }
     }
 }
