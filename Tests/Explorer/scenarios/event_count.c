@@ -253,6 +253,18 @@ EX_SCENARIO(calls){
     .threads = {raise_calls, publish_first},
     .check = check_called,
 };
+/*   publisher               raises CALLS            sleeper
+ *   publishes; 0 waiting
+ *                           FENCED, too early
+ *                                                   fences by itself, misses it, parks
+ *                           fences everywhere: finds it, and leaves it there  */
+EX_SCENARIO(calls_beside_sleeper){
+    .name = "event-call-publish-take",
+    .claim = "a sleeper that relies on another's FENCED sees what that one's fence has shown",
+    .setup = setup,
+    .threads = {raise_calls, publish_first, take_one},
+    .check = check,
+};
 EX_SCENARIO(calls_fenced){
     .name = "event-call-publish-fenced",
     .claim = "the same where FENCED is up and going",
@@ -278,6 +290,7 @@ EX_SCENARIO(calls_cleared){
 
 EX_MUST_REACH(states){
     {"event-call-*", {EX_EVENT_FLAGGED}},
+    {"event-call-publish-take", {EX_SLEEPER_WOKEN, EX_EVENT_WAKES}},
     {"event-fenced-*", {EX_SLEEPER_WOKEN, EX_EVENT_FENCED_DOWN, EX_EVENT_WAKE_PENDS, EX_EVENT_ACKNOWLEDGED}},
     {"event-call-publish event-call-and-* event-publish*-take event-publish*-take_two event-*-late "
      "event-publish*-up "
