@@ -54,9 +54,10 @@
     STATE(FENCE_AWAITS_LEAVER, "a thread fences while another gives membarrier up")                          \
     STATE(EVENT_FENCED_UP, "a sleeper raises FENCED on an event count")                                      \
     STATE(EVENT_FENCED_DOWN, "a publisher takes it down")                                                    \
+    STATE(EVENT_WAKES, "a publisher wakes a registered thread")                                              \
     STATE(EVENT_WAKE_PENDS, "a publisher finds a wake-up under way")                                         \
     STATE(EVENT_ACKNOWLEDGED, "a woken thread acknowledges its wake-up")                                     \
-    STATE(EVENT_CALLS, "a publisher finds CALLS")                                                            \
+    STATE(EVENT_FLAGGED, "a publisher finds a flag of the owner and no thread")                              \
     /* ring/ */                                                                                              \
     STATE(HOOK_WAITED_FOR, "set_notify waits for a call of the hook")                                        \
     STATE(SPSC_SLEEPS, "a side of an spsc parks")                                                            \
@@ -71,12 +72,7 @@
     STATE(SPSC_ARM_TAKEN, "an arm call finds its ARMING taken down")                                         \
     STATE(SPSC_NOTIFIES, "a side of an spsc calls the hook")                                                 \
     STATE(MPMC_SLEEPS, "a thread at an mpmc parks")                                                          \
-    STATE(MPMC_WAKES, "a thread at an mpmc wakes another")                                                   \
-    STATE(MPMC_WAKE_PENDS, "a publisher to an mpmc finds a wake-up under way")                               \
-    STATE(MPMC_ACKNOWLEDGED, "a thread at an mpmc acknowledges a wake-up")                                   \
     STATE(MPMC_LEAVES_OTHERS, "a waiter leaves an mpmc at which others wait")                                \
-    STATE(MPMC_FENCED_UP, "a thread at an mpmc raises FENCED")                                               \
-    STATE(MPMC_FENCED_DOWN, "a thread at an mpmc takes it down")                                             \
     STATE(MPMC_PUSH_REFUSED, "a push that waits finds an mpmc closed")                                       \
     STATE(MPMC_POP_DRAINED, "a pop that waits finds an mpmc closed and drained")                             \
     STATE(MPMC_POP_BEFORE_DRAINED, "a pop that waits finds an mpmc closed, and a push not done")             \

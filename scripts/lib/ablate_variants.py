@@ -63,9 +63,9 @@ HEURISTICS = (
     Variant("fenced-never-kept", RINGS, "each sleeper fences on every thread; FENCED is not raised", (
         Edit(SPSC_WAIT, "flag | side->fenced, memory_order_relaxed", "flag, memory_order_relaxed"),
         Edit(SPSC_WAIT, "return before | flag | side->fenced;", "return before | flag;"),
-        Edit(MPMC_WAIT, "ilk_atomic_fetch_or(side->waiting, ILK__MPMC_FENCED, memory_order_release);", ""))),
+        Edit(CORE + "wait/event_count.c", "ilk_atomic_fetch_or(event.waiting, ILK__EVENT_FENCED, memory_order_release);", ""))),
     Variant("fenced-never-dropped", RINGS, "FENCED stays once a thread has slept", (
-        Edit(CORE + "ring/fenced.h", "return counter / FENCED_STEPS;", "return 0 * counter;"),)),
+        Edit(CORE + "wait/fenced.h", "return counter / ILK__FENCED_STEPS;", "return 0 * counter;"),)),
     Variant("ring-spin-halved", RINGS, "200 probes before a side of a ring parks", ring_spin(200)),
     Variant("ring-spin-doubled", RINGS, "800 probes before a side of a ring parks", ring_spin(800)),
     Variant("ring-spin-always", RINGS, "a side spins before each park, failed spins or not", (

@@ -92,7 +92,7 @@ bool ilk__pool_end(struct pool_worker *worker, bool is_finished, struct pool_for
     ilk_pool *pool = worker->pool;
     ilk__pool_set_busy(worker, false);
     if (is_finished) {
-        ilk__event_wake_all(&pool->idle); /* the others end as well */
+        ilk__event_wake_all(idle_of(pool)); /* the others end as well */
     }
     ilk_mutex_lock(&pool->mutex);
     pool->running--;

@@ -66,7 +66,7 @@ void ilk__pool_outstanding_remove(ilk_pool *pool) {
     ilk__pool_wake_watchers(pool);
     if ((outstanding & ~OUTSTANDING_WATCHED) == (OUTSTANDING_CLOSED | 1)) {
         ilk__pool_wake_spares(pool); /* drained, perhaps, without another worker */
-        ilk__event_wake_all(&pool->idle);
+        ilk__event_wake_all(idle_of(pool));
     }
     ilk_mutex_unlock(&pool->mutex);
 }
@@ -108,7 +108,7 @@ void ilk__pool_set_busy(struct pool_worker *worker, bool is_busy) {
     if ((uint32_t)before == 1) {
         ilk__pool_wake_watchers(pool);
         if (ilk__pool_is_drained(pool)) {
-            ilk__event_wake_all(&pool->idle); /* finished, while others slept */
+            ilk__event_wake_all(idle_of(pool)); /* finished, while others slept */
         }
     }
 }

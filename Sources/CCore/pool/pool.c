@@ -24,7 +24,7 @@ void ilk_pool_close(ilk_pool *pool) {
     ilk__pool_wake_spares(pool);
     ilk__pool_update_calls(pool);
     ilk_mutex_unlock(&pool->mutex);
-    ilk__event_wake_all(&pool->idle);
+    ilk__event_wake_all(idle_of(pool));
 }
 
 /* A loop's own job is never handed back. */
@@ -53,7 +53,7 @@ void ilk_pool_close_now(ilk_pool *pool, void (*hand_back)(void *context, ilk_job
             ilk__pool_hand_back(pool, job);
         }
     }
-    ilk__event_wake_all(&pool->idle);
+    ilk__event_wake_all(idle_of(pool));
     ilk_mutex_lock(&pool->mutex);
     pool->closers--;
     ilk__pool_wake_watchers(pool);
@@ -101,6 +101,7 @@ ilk_status ilk_pool_create(ilk_pool **out, const ilk_pool_options *options) {
         return ILK_NOMEM;
     }
     memset(pool, 0, size);
+    ilk_atomic_store(&pool->idle.waiting, ilk__event_at_rest(), memory_order_relaxed); /* EC1 */
     pool->target = threads;
     pool->most = most;
     pool->has_default_most = options->max_threads == 0;

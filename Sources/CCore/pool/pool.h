@@ -38,6 +38,8 @@ enum { POOL_PRIORITIES = 3, POOL_SEPARATION = 128 };
 #define OUTSTANDING_COUNT UINT32_C(0x3FFFFFFF)
 /* `busy`: the low half counts workers, the high half how often one became busy. */
 #define POOL_BUSY_ONE UINT64_C(0x100000001)
+/* The flag of the event count: a submission that finds no idle worker takes the mutex. */
+#define POOL_CALLS (ILK__EVENT_FENCED << 1)
 
 /* Jobs of one priority from outside. */
 struct pool_queue {
@@ -46,6 +48,14 @@ struct pool_queue {
     ILK_ATOMIC(uint32_t) locked;   /* 1: a thread has the backlog */
     ILK_ATOMIC(ilk_job *) backlog; /* the oldest job; changed under the lock */
     unsigned char separate_next[POOL_SEPARATION - 2 * sizeof(void *)];
+};
+
+/* Where idle workers sleep. */
+struct pool_idle {
+    ILK_ATOMIC(uint64_t) waiting; /* with `epoch` the event count */
+    ILK_ATOMIC(uint32_t) epoch;
+    ILK_ATOMIC(uint32_t) latest; /* the mark of the worker that has parked last, or 0; a hint */
+    ILK_ATOMIC(uint64_t) passes; /* publications that found FENCED and no worker; a hint */
 };
 
 struct pool_worker {
@@ -84,8 +94,8 @@ struct pool_wait {
 
 struct ilk_pool {
     struct pool_queue queues[POOL_PRIORITIES];
-    struct ilk__event_count idle;
-    unsigned char separate_state[POOL_SEPARATION - sizeof(struct ilk__event_count)];
+    struct pool_idle idle;
+    unsigned char separate_state[POOL_SEPARATION - sizeof(struct pool_idle)];
 
     ILK_ATOMIC(uint32_t) outstanding; /* jobs to come of timers and groups; OUTSTANDING_CLOSED, _WATCHED */
     ILK_ATOMIC(uint32_t) excess;      /* workers beyond the target; a hint */
@@ -156,10 +166,13 @@ bool ilk__pool_has_jobs(ilk_pool *pool) ILK_NONBLOCKING;
 static inline struct pool_worker *ilk__pool_worker(void) ILK_NONBLOCKING {
     return ilk__thread_state()->worker;
 }
+static inline struct ilk__event_count idle_of(ilk_pool *pool) ILK_NONBLOCKING {
+    return (struct ilk__event_count){&pool->idle.waiting, &pool->idle.epoch};
+}
 void ilk__pool_wake(ilk_pool *pool) ILK_NONBLOCKING;
 /* After publishing a job: wakes an idle worker, or has one started. Inline up to there, for a fork. */
 static inline void ilk__pool_publish(ilk_pool *pool) ILK_NONBLOCKING {
-    if (ILK_SELDOM(ilk__event_has_waiters(&pool->idle))) {
+    if (ILK_SELDOM(ilk__event_has_waiters(idle_of(pool)))) {
         ilk__pool_wake(pool);
     }
 }

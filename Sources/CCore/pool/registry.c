@@ -84,10 +84,10 @@ static void pools_after_fork_in_child(void) {
             ilk_atomic_store(&deque->top, 0, memory_order_relaxed);                   /* PL28 */
             ilk_atomic_store(&deque->bottom, 0, memory_order_relaxed);                /* PL28 */
         }
-        ilk_atomic_store(&pool->outstanding, OUTSTANDING_CLOSED, memory_order_relaxed); /* PL28 */
-        ilk_atomic_store(&pool->idle.waiting, 0, memory_order_relaxed);                 /* EC1 */
-        ilk_atomic_store(&pool->idle.epoch, 0, memory_order_relaxed);                   /* EC1 */
-        ilk_atomic_store(&pool->done, 1, memory_order_relaxed);                         /* PL28 */
+        ilk_atomic_store(&pool->outstanding, OUTSTANDING_CLOSED, memory_order_relaxed);    /* PL28 */
+        ilk_atomic_store(&pool->idle.waiting, ilk__event_at_rest(), memory_order_relaxed); /* EC1 */
+        ilk_atomic_store(&pool->idle.epoch, 0, memory_order_relaxed);                      /* EC1 */
+        ilk_atomic_store(&pool->done, 1, memory_order_relaxed);                            /* PL28 */
         ilk__pool_free_mutex(&pool->mutex);
         ilk__pool_timers_forget(pool);
         pool->started = pool->running = pool->blocked = 0;

@@ -10,6 +10,7 @@
 #include "platform/clock.h"
 #include "platform/local.h"
 #include "platform/yield.h"
+#include "wait/fenced.h"
 #include <interlock/park.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +31,8 @@ void ilk__pool_update_calls(ilk_pool *pool) {
     const bool is_stuck = pool->running == 0 && !LIST_EMPTY(&pool->waits) && pool->spares == NULL &&
                           (pool->started == pool->most || pool->retry_ns != 0);
     ilk_atomic_store(&pool->is_stuck, is_stuck, memory_order_relaxed); /* PL13 */
-    ilk__event_call(&pool->idle, pool->running < pool->target && (has_more || is_stuck || is_capped(pool)));
+    ilk__event_set_flag(idle_of(pool), POOL_CALLS,
+                        pool->running < pool->target && (has_more || is_stuck || is_capped(pool)));
     const uint32_t excess = pool->running > pool->target ? pool->running - pool->target : 0;
     /* PL13 relaxed: hints; ilk__pool_stay and ilk__pool_end decide under the mutex. */
     ilk_atomic_store(&pool->excess, excess, memory_order_relaxed);
@@ -171,10 +173,30 @@ static void need_thread(ilk_pool *pool) {
     }
 }
 
+/* A publication has found FENCED and no worker. */
+static bool fenced_is_due(ilk_pool *pool) ILK_NONBLOCKING {
+    if (!ilk__fence_everywhere_is_cheap()) {
+        return false; /* it stays up: no count in the cache line that every publisher reads */
+    }
+    /* PL30 relaxed: a count that is lost between two publishers does no harm. */
+    const uint64_t passes = ilk_atomic_load(&pool->idle.passes, memory_order_relaxed);
+    ilk_atomic_store(&pool->idle.passes, passes + 1, memory_order_relaxed); /* PL30 */
+    return ilk__fenced_is_due(passes + 1, ilk__fenced_period(passes));
+}
+
 /* Guarantee E says when a submission wakes or starts a thread. */
 ILK_TRUSTED_NONBLOCKING_BEGIN
 ILK_NOINLINE void ilk__pool_wake(ilk_pool *pool) ILK_NONBLOCKING {
-    if (ilk__event_wake_one(&pool->idle)) {
+    const struct ilk__event_count idle = idle_of(pool);
+    const uint64_t waiting =
+        ilk__event_wake_one(idle, ilk_atomic_load(&pool->idle.latest, memory_order_relaxed)); /* PL31 */
+    if ((waiting & ILK__EVENT_THREADS) != 0) {
+        return;
+    }
+    if ((waiting & ILK__EVENT_FENCED) != 0 && fenced_is_due(pool)) {
+        ilk__event_drop_fenced(idle, waiting, waiting & ~ILK__EVENT_FENCED);
+    }
+    if ((waiting & POOL_CALLS) != 0) {
         need_thread(pool);
     }
 }

@@ -174,22 +174,34 @@ void ilk__pool_run(struct pool_worker *worker, ilk_job *job) {
 
 static bool must_leave_jobs(struct pool_worker *worker);
 
+/* Of several workers the one that parked last is woken first: its core and caches are warm. bench pool, wake-up p99. */
+static void park(struct pool_worker *worker, uint32_t epoch, uint64_t deadline_ns) {
+    ilk_pool *pool = worker->pool;
+    const uint32_t mark = UINT32_C(1) << worker->index % 32;
+    /* PL31 relaxed: a hint: where no sleeper has the mark, any is woken. */
+    ilk_atomic_store(&pool->idle.latest, mark, memory_order_relaxed);
+    (void)ilk__event_park(idle_of(pool), epoch, deadline_ns, mark);
+    if (ilk_atomic_load(&pool->idle.latest, memory_order_relaxed) == mark) { /* PL31 */
+        ilk_atomic_store(&pool->idle.latest, 0, memory_order_relaxed);       /* PL31 */
+    }
+}
+
 /* One sleep, unless there is something to do. */
 static void sleep_once(struct pool_worker *worker, uint64_t deadline_ns) {
     ilk_pool *pool = worker->pool;
-    ilk__event_register(&pool->idle);
-    const uint32_t epoch = ilk__event_prepare(&pool->idle);
+    const struct ilk__event_count idle = idle_of(pool);
+    (void)ilk__event_register(idle, 0);
+    const uint32_t epoch = ilk__event_acknowledge(idle);
     const bool leaves = must_leave_jobs(worker);
     if (!leaves && ilk__pool_has_jobs(pool)) {
         ILK__REACHES(POOL_YIELDS, true);
         ilk__thread_yield(); /* another thread has them in hand, and may need this core */
     } else if (!leaves) {
         ILK__REACHES(POOL_SLEEPS, true);
-        (void)ilk__event_park(&pool->idle, epoch, deadline_ns, UINT32_C(1) << worker->index % 32);
-        /* Acknowledges a wake-up: the next publisher may wake another thread. */
-        (void)ilk__event_prepare(&pool->idle);
+        park(worker, epoch, deadline_ns);
+        (void)ilk__event_acknowledge(idle); /* the next publisher may wake another thread */
     }
-    ilk__event_unregister(&pool->idle);
+    (void)ilk__event_unregister(idle);
     worker->was_woken = true;
 }
 

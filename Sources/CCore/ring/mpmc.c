@@ -11,7 +11,7 @@
 #include "ring/backoff.h"
 #include "ring/copy.h"
 #include "ring/prefetch.h"
-#include "wait/fence.h"
+#include "wait/event_count.h"
 #include <stdlib.h>
 
 _Static_assert(offsetof(struct ilk_mpmc, tail) == ILK__RING_SEPARATION, "tail is apart");
@@ -19,6 +19,9 @@ _Static_assert(offsetof(struct ilk_mpmc, head) == 2 * ILK__RING_SEPARATION, "hea
 _Static_assert(offsetof(struct ilk_mpmc, not_empty) == 3 * ILK__RING_SEPARATION,
                "the event counts are apart");
 _Static_assert(sizeof(struct ilk_mpmc) == 4 * ILK__RING_SEPARATION, "the stamps are apart");
+_Static_assert(ILK__MPMC_THREADS == ILK__EVENT_THREADS && ILK__MPMC_FENCED == ILK__EVENT_FENCED &&
+                   ILK__MPMC_WAKE_PENDING == ILK__EVENT_WAKE_PENDING,
+               "the event count's bits");
 
 void ilk__mpmc_fetch_ahead(const ilk_mpmc *ring, size_t slot) ILK_NONBLOCKING {
     const size_t group = ring->group_mask + 1;
@@ -66,10 +69,9 @@ ilk_status ilk_mpmc_create(ilk_mpmc **out, size_t capacity, size_t element_size)
         /* MP7 relaxed: not shared yet. */
         ilk_atomic_store(&ring->stamps[slot].word, slot * ILK__MPMC_STEP, memory_order_relaxed);
     }
-    if (!ilk__fence_everywhere_is_cheap()) {
-        ilk_atomic_store(&ring->consumers_waiting, ILK__MPMC_FENCED, memory_order_relaxed); /* MP7 */
-        ilk_atomic_store(&ring->producers_waiting, ILK__MPMC_FENCED, memory_order_relaxed); /* MP7 */
-    }
+    const uint64_t at_rest = ilk__event_at_rest();
+    ilk_atomic_store(&ring->consumers_waiting, at_rest, memory_order_relaxed); /* MP7 */
+    ilk_atomic_store(&ring->producers_waiting, at_rest, memory_order_relaxed); /* MP7 */
     if (ilk__diagnoses_all()) {
         ilk__ring_begin(ring, ILK_OBJECT_MPMC, capacity, mpmc_depth);
     }

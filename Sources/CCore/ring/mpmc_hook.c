@@ -19,7 +19,7 @@ static bool take_arm(const struct mpmc_side *side, uint64_t waiting) ILK_NONBLOC
          * Acquires the hook installed before; releases that this call is counted.
          * If weaker: we call by an old pointer, or set_notify does not wait for us. Acquire where it fails:
          * set_notify finds the taker counted. */
-        if (ilk_atomic_compare_exchange_weak(side->waiting, &waiting, taken, memory_order_acq_rel,
+        if (ilk_atomic_compare_exchange_weak(side->waiters.waiting, &waiting, taken, memory_order_acq_rel,
                                              memory_order_acquire)) {
             return (waiting & ILK__MPMC_ARMED) != 0;
         }
@@ -48,7 +48,7 @@ static void disarm(const struct mpmc_side *side) {
     /* MP22 acquire, pairs with MP13: a thread that took an arm before is counted. A read-modify-write must
      * not read an older word.
      * If weaker: a call is under way that we do not wait for. */
-    (void)take_arm(side, ilk_atomic_fetch_add(side->waiting, 0, memory_order_acquire));
+    (void)take_arm(side, ilk_atomic_fetch_add(side->waiters.waiting, 0, memory_order_acquire));
 }
 
 void ilk_mpmc_set_notify(ilk_mpmc *ring, ilk_notify function, void *context) {
@@ -70,13 +70,13 @@ static bool mpmc_arm(ilk_mpmc *ring, const struct mpmc_side *side, const char *c
     if (ilk__mpmc_can_go_on(ring, side)) {
         return false;
     }
-    const uint64_t takes = ilk__mpmc_register_waiter(side, ILK__MPMC_ARMING) & ILK__MPMC_TAKES;
+    const uint64_t takes = ilk__event_register(side->waiters, ILK__MPMC_ARMING) & ILK__MPMC_TAKES;
     if (!ilk__mpmc_can_go_on(ring, side)) {
-        uint64_t now = ilk_atomic_load(side->waiting, memory_order_relaxed); /* MP6 */
+        uint64_t now = ilk_atomic_load(side->waiters.waiting, memory_order_relaxed); /* MP6 */
         while ((now & ILK__MPMC_TAKES) == takes) {
             /* MP14 release, pairs with MP13: carries the hook. Relaxed where it fails: the word is judged
              * anew. */
-            if (ilk_atomic_compare_exchange_weak(side->waiting, &now, (now | ILK__MPMC_ARMED) - 1,
+            if (ilk_atomic_compare_exchange_weak(side->waiters.waiting, &now, (now | ILK__MPMC_ARMED) - 1,
                                                  memory_order_release, memory_order_relaxed)) {
                 ILK__REACHES(MPMC_ARMED, true);
                 return true;
@@ -84,7 +84,7 @@ static bool mpmc_arm(ilk_mpmc *ring, const struct mpmc_side *side, const char *c
         }
         ILK__REACHES(MPMC_ARM_TAKEN, true);
     }
-    ilk_atomic_fetch_sub(side->waiting, 1, memory_order_relaxed); /* MP6 */
+    ilk_atomic_fetch_sub(side->waiters.waiting, 1, memory_order_relaxed); /* MP6 */
     return false;
 }
 

@@ -6,20 +6,19 @@
 #define INTERLOCK_RING_MPMC_SIDE_H
 
 #include "ring/mpmc.h"
+#include "wait/event_count.h"
 
 struct mpmc_side {
-    ILK_ATOMIC(uint64_t) * waiting;
-    ILK_ATOMIC(uint32_t) * event_count;
+    struct ilk__event_count waiters;
     ILK_ATOMIC(uint32_t) * failed_spins;
-    const ILK_ATOMIC(uint64_t) * counter; /* the other side's: for the epoch */
-    ILK_ATOMIC(uint64_t) * epoch;
+    const ILK_ATOMIC(uint64_t) * counter; /* the other side's: for the period */
+    ILK_ATOMIC(uint64_t) * period;        /* see wait/fenced.h */
     ilk_ring_event event;
     bool pushes;
 };
 
 static inline struct mpmc_side consumers_of(ilk_mpmc *ring) ILK_NONBLOCKING {
-    return (struct mpmc_side){&ring->consumers_waiting,
-                              &ring->not_empty,
+    return (struct mpmc_side){{&ring->consumers_waiting, &ring->not_empty},
                               &ring->consumers_failed_spins,
                               &ring->tail,
                               &ring->consumers_epoch,
@@ -28,8 +27,7 @@ static inline struct mpmc_side consumers_of(ilk_mpmc *ring) ILK_NONBLOCKING {
 }
 
 static inline struct mpmc_side producers_of(ilk_mpmc *ring) ILK_NONBLOCKING {
-    return (struct mpmc_side){&ring->producers_waiting,
-                              &ring->not_full,
+    return (struct mpmc_side){{&ring->producers_waiting, &ring->not_full},
                               &ring->producers_failed_spins,
                               &ring->head,
                               &ring->producers_epoch,
@@ -42,11 +40,7 @@ static inline struct mpmc_side producers_of(ilk_mpmc *ring) ILK_NONBLOCKING {
  * counter's move. */
 bool ilk__mpmc_can_go_on(const ilk_mpmc *ring, const struct mpmc_side *side) ILK_NONBLOCKING;
 
-/* From here on a thread that publishes sees this waiter, or has published what it will see. `arming`: ARMING
- * in an arm call. The word before. */
-uint64_t ilk__mpmc_register_waiter(const struct mpmc_side *side, uint64_t arming);
-
-/* Calls an armed hook. The contract asks it, foreign code, to be quick. `waiting` is read behind MP15. */
+/* Calls an armed hook. The contract asks it, foreign code, to be quick. `waiting`: as the event count answered. */
 void ilk__mpmc_notify(ilk_mpmc *ring, const struct mpmc_side *side, uint64_t waiting) ILK_NONBLOCKING;
 
 #endif

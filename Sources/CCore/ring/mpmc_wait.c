@@ -1,79 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The waking, waiting and closing of ilk_mpmc. docs/rings.md draws the protocols and what must
- * not happen.
- *
- * A wake-up may be spurious: its slot is behind one in progress, or taken by a thread that never slept. So a
- * waiter that leaves wakes one more if its side can go on, and the thread that completes the slot in progress
- * wakes too. Together: while the slot at head is full, or the ring is closed and drained, and a consumer
- * sleeps, a wake-up is under way; likewise for producers.
+ * The waking, waiting and closing of ilk_mpmc, by one event count for each side (wait/event_count.h).
+ * docs/rings.md says what else must not happen.
  */
 #include "diagnostics/observe.h"
 #include "platform/clock.h"
 #include "platform/reaches.h"
 #include "ring/copy.h"
-#include "ring/fenced.h"
 #include "ring/mpmc_side.h"
-#include "wait/fence.h"
+#include "wait/fenced.h"
 #include "wait/spin.h"
-#include <interlock/park.h>
 
 /* ---- Waking ---- */
 
-/* Unless a wake-up is under way. Behind MP15. */
-static void wake_one(const struct mpmc_side *side) ILK_NONBLOCKING {
-    /* MP12 relaxed: an odd count ends it, with our publication ordered by MP15 before the probe of the waiter
-     * that acknowledges; MP8 checks an even one. */
-    uint32_t event_count = ilk_atomic_load(side->event_count, memory_order_relaxed);
-    do {
-        if ((event_count & ILK__MPMC_WAKE_PENDING) != 0) {
-            ILK__REACHES(MPMC_WAKE_PENDS, true);
-            return;
-        }
-        /* MP8 relaxed: MP15, a release fence for it, carries to MP9 the slot or closed bit that the wake-up
-         * is for. */
-    } while (!ilk_atomic_compare_exchange_weak(side->event_count, &event_count, event_count + 1,
-                                               memory_order_relaxed, memory_order_relaxed));
-    ILK__REACHES(MPMC_WAKES, true);
-    ilk_park_wake(side->event_count, 1);
-}
-
-/* After a publication, or when a waiter leaves something to do: wakes a registered waiter. The side's
- * word. */
-static uint64_t wake_sleeper(const struct mpmc_side *side) ILK_NONBLOCKING {
-    /* MP15 seq_cst, pairs with itself (a waiter that found FENCED up, or acknowledged), with a waiter's fence
-     * on every thread, and with MP9.
-     * Forbids: we publish and find no waiter registered, or the event count odd; the waiter that registers or
-     * acknowledges misses what we published. */
-    ilk_atomic_fence(memory_order_seq_cst);
-    const uint64_t waiting = ilk_atomic_load(side->waiting, memory_order_relaxed); /* MP6 */
-    if ((waiting & ILK__MPMC_THREADS) != 0) {
-        wake_one(side);
-    }
-    return waiting;
-}
-
-/* Once in FENCED_STEPS steps of the counter. */
 static void mpmc_drop_fenced(const struct mpmc_side *side, uint64_t waiting) ILK_NONBLOCKING {
-    const uint64_t counter = ilk_atomic_load(side->counter, memory_order_relaxed); /* MP2 */
-    const uint64_t epoch = fenced_epoch(counter / ILK__MPMC_STEP);
+    const uint64_t position = ilk_atomic_load(side->counter, memory_order_relaxed); /* MP2 */
+    const uint64_t counter = position / ILK__MPMC_STEP;
     /* MP23 relaxed: a hint. Two threads that find it old clear FENCED twice. */
-    if (ilk_atomic_load(side->epoch, memory_order_relaxed) != epoch) {
-        ilk_atomic_store(side->epoch, epoch, memory_order_relaxed); /* MP23 */
-        if (!ilk__fence_everywhere_is_cheap()) {
-            return;
-        }
-        /* MP19 relaxed: a waiter that registers later finds FENCED gone and fences everywhere. */
-        if (ilk_atomic_compare_exchange(side->waiting, &waiting, 0, memory_order_relaxed,
-                                        memory_order_relaxed)) {
-            ILK__REACHES(MPMC_FENCED_DOWN, true);
-        }
+    if (ilk__fenced_is_due(counter, ilk_atomic_load(side->period, memory_order_relaxed))) {
+        ilk_atomic_store(side->period, ilk__fenced_period(counter), memory_order_relaxed); /* MP23 */
+        ilk__event_drop_fenced(side->waiters, waiting, 0);
     }
 }
 
+/* After a publication: wakes a registered waiter, calls an armed hook. */
 static void mpmc_wake(ilk_mpmc *ring, const struct mpmc_side *side) ILK_NONBLOCKING {
-    const uint64_t waiting = wake_sleeper(side);
-    if ((waiting & ~ILK__MPMC_TAKES) == ILK__MPMC_FENCED) {
+    const uint64_t waiting = ilk__event_wake_one(side->waiters, 0);
+    if ((waiting & ~ILK__MPMC_TAKES) == ILK__MPMC_FENCED) { /* TAKES may begin anew: no thread arms */
         mpmc_drop_fenced(side, waiting);
     }
     ilk__mpmc_notify(ring, side, waiting);
@@ -89,26 +42,18 @@ void ilk__mpmc_wake_producers(ilk_mpmc *ring) ILK_NONBLOCKING {
     mpmc_wake(ring, &side);
 }
 
-/* Wakes every thread registered or about to be. Steps the event count by two: odd stays odd, for the first
- * waiter to acknowledge. Behind MP15. */
-static void wake_everyone(const struct mpmc_side *side) {
-    ilk_atomic_fetch_add(side->event_count, 2, memory_order_relaxed); /* MP8 */
-    ilk_park_wake(side->event_count, ILK_PARK_ALL);
-}
-
 void ilk_mpmc_close(ilk_mpmc *ring) {
     /* MP10 release, pairs with MP11: what the closer did before is visible to a thread that finds the ring
      * closed. This word alone orders pushes against the close. */
     ilk_atomic_fetch_or(&ring->tail, ILK__MPMC_CLOSED, memory_order_release);
-    /* Either arm finds the ring closed, or we find it armed. */
-    ilk_atomic_fence(memory_order_seq_cst); /* MP15 */
     const struct mpmc_side consumers = consumers_of(ring);
     const struct mpmc_side producers = producers_of(ring);
-    wake_everyone(&consumers);
-    wake_everyone(&producers);
+    /* Either arm finds the ring closed, or we find it armed. */
+    const uint64_t consumers_waiting = ilk__event_wake_all(consumers.waiters);
+    const uint64_t producers_waiting = ilk__event_wake_all(producers.waiters);
     /* Last, when close has done all else (C of notify.h). */
-    ilk__mpmc_notify(ring, &consumers, ilk_atomic_load(consumers.waiting, memory_order_relaxed)); /* MP6 */
-    ilk__mpmc_notify(ring, &producers, ilk_atomic_load(producers.waiting, memory_order_relaxed)); /* MP6 */
+    ilk__mpmc_notify(ring, &consumers, consumers_waiting);
+    ilk__mpmc_notify(ring, &producers, producers_waiting);
 }
 
 bool ilk_mpmc_is_closed(const ilk_mpmc *ring) ILK_NONBLOCKING {
@@ -178,56 +123,14 @@ bool ilk__mpmc_can_go_on(const ilk_mpmc *ring, const struct mpmc_side *side) ILK
     }
 }
 
-uint64_t ilk__mpmc_register_waiter(const struct mpmc_side *side, uint64_t arming) {
-    /* MP16 acquire, pairs with MP18.
-     * Carries: what others published before the fence everywhere of the waiter that raised FENCED.
-     * If weaker: we rely on that fence and miss what it has shown. */
-    uint64_t before = ilk_atomic_fetch_add(side->waiting, 1, memory_order_acquire);
-    if (arming != 0) {
-        /* Registered first: TAKES does not start anew. */
-        before = ilk_atomic_fetch_or(side->waiting, arming, memory_order_acquire); /* MP16 */
-    }
-    ILK__REACHES(MPMC_FENCED_UP, (before & ILK__MPMC_FENCED) == 0);
-    if ((before & ILK__MPMC_FENCED) != 0) {
-        ilk_atomic_fence(memory_order_seq_cst); /* MP15 */
-    } else {
-        ilk__fence_everywhere();
-        /* MP18 release, pairs with MP16: our fence everywhere comes before the mark that others rely on. */
-        ilk_atomic_fetch_or(side->waiting, ILK__MPMC_FENCED, memory_order_release);
-    }
-    return before;
-}
-
 /* Passes a wake-up on to one that still sleeps. Not the hook: the thread that published has called it. */
 static void unregister_waiter(ilk_mpmc *ring, const struct mpmc_side *side) {
-    uint64_t before = ilk_atomic_fetch_sub(side->waiting, 1, memory_order_relaxed); /* MP6 */
-    if ((before & ILK__MPMC_THREADS) == 1) {
+    if (!ilk__event_unregister(side->waiters)) {
         return;
     }
     ILK__REACHES(MPMC_LEAVES_OTHERS, true);
     if (ilk__mpmc_can_go_on(ring, side)) {
-        (void)wake_sleeper(side);
-    }
-}
-
-/* The event count to park on, provided that a probe follows. */
-static uint32_t acknowledge_wake(const struct mpmc_side *side) {
-    for (;;) {
-        /* MP9 acquire, pairs with MP15.
-         * Carries: the slot, or closed bit, that the wake-up is for. A read-modify-write: a woken waiter that
-         * read an older event count would leave it odd.
-         * If weaker: we read the new event count, miss the slot, and park. */
-        uint32_t event_count = ilk_atomic_fetch_add(side->event_count, 0, memory_order_acquire);
-        if ((event_count & ILK__MPMC_WAKE_PENDING) == 0) {
-            return event_count;
-        }
-        /* MP20 relaxed: passes on what the step before carried; MP15 orders it before our probe. */
-        if (ilk_atomic_compare_exchange(side->event_count, &event_count, event_count + 1,
-                                        memory_order_relaxed, memory_order_relaxed)) {
-            ILK__REACHES(MPMC_ACKNOWLEDGED, true);
-            ilk_atomic_fence(memory_order_seq_cst); /* MP15 */
-            return event_count + 1;
-        }
+        (void)ilk__event_wake_one(side->waiters, 0);
     }
 }
 
@@ -236,11 +139,11 @@ static ilk_status sleep_until(ilk_mpmc *ring, const struct mpmc_side *side, void
     if (deadline_ns != ILK_FOREVER && deadline_ns <= ilk__clock_now_ns()) {
         return attempt(ring, side, element, element_size); /* once more: a closed ring comes here too */
     }
-    (void)ilk__mpmc_register_waiter(side, 0);
+    (void)ilk__event_register(side->waiters, 0);
     ilk_status status;
     bool late = false;
     for (;;) {
-        uint32_t event_count = acknowledge_wake(side);
+        const uint32_t epoch = ilk__event_acknowledge(side->waiters);
         status = try_once_quietly(ring, side, element, element_size) ? ILK_OK : why_not(ring, side);
         if (status != ILK_TIMEDOUT) {
             break;
@@ -254,7 +157,7 @@ static ilk_status sleep_until(ilk_mpmc *ring, const struct mpmc_side *side, void
                                       side->pushes);
         }
         ILK__REACHES(MPMC_SLEEPS, true);
-        late = ilk_park_wait(side->event_count, event_count, deadline_ns) == ILK_TIMEDOUT;
+        late = ilk__event_park(side->waiters, epoch, deadline_ns, 0) == ILK_TIMEDOUT;
     }
     ILK__REACHES(MPMC_PUSH_REFUSED, side->pushes && status == ILK_CLOSED);
     ILK__REACHES(MPMC_POP_DRAINED, !side->pushes && status == ILK_CLOSED);

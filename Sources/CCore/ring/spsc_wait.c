@@ -25,9 +25,8 @@
 #include "diagnostics/observe.h"
 #include "platform/clock.h"
 #include "platform/reaches.h"
-#include "ring/fenced.h"
 #include "ring/hook.h"
-#include "wait/fence.h"
+#include "wait/fenced.h"
 #include "wait/spin.h"
 #include <interlock/park.h>
 
@@ -47,14 +46,11 @@ static const struct spsc_side spsc_producer = {ILK__SPSC_PRODUCER_SLEEPS, ILK__S
                                                ILK__SPSC_PRODUCER_ARMED, ILK__SPSC_PRODUCER_FENCED,
                                                ILK_WRITABLE};
 
-/* Once in FENCED_STEPS elements of the calling side; `*epoch` is the last period. */
+/* `counter`, `*period`: the calling side's. */
 static void spsc_drop_fenced(ilk_spsc *ring, const struct spsc_side *side, uint32_t flags, uint64_t counter,
-                             uint64_t *epoch) ILK_NONBLOCKING {
-    if (fenced_epoch(counter) != *epoch) {
-        *epoch = fenced_epoch(counter);
-        if (!ilk__fence_everywhere_is_cheap()) {
-            return;
-        }
+                             uint64_t *period) ILK_NONBLOCKING {
+    if (ilk__fenced_is_due(counter, *period)) {
+        *period = ilk__fenced_period(counter);
         /* SP21 relaxed: a side that raises a flag later finds FENCED gone and fences everywhere. */
         if (ilk_atomic_compare_exchange(&ring->flags, &flags, flags & ~side->fenced, memory_order_relaxed,
                                         memory_order_relaxed)) {
@@ -95,7 +91,7 @@ static void spsc_wake_flagged(ilk_spsc *ring, const struct spsc_side *side, uint
 }
 
 /* `side`: the one that did not publish. */
-static void spsc_wake(ilk_spsc *ring, const struct spsc_side *side, uint64_t counter, uint64_t *epoch)
+static void spsc_wake(ilk_spsc *ring, const struct spsc_side *side, uint64_t counter, uint64_t *period)
     ILK_NONBLOCKING {
     const uint32_t waits = side->sleeps | side->arming | side->armed;
     if ((ilk__spsc_flags(ring) & (waits | side->fenced)) == 0) {
@@ -106,7 +102,7 @@ static void spsc_wake(ilk_spsc *ring, const struct spsc_side *side, uint64_t cou
     ilk_atomic_fence(memory_order_seq_cst);
     const uint32_t flags = ilk__spsc_flags(ring);
     if ((flags & waits) == 0) {
-        spsc_drop_fenced(ring, side, flags, counter, epoch);
+        spsc_drop_fenced(ring, side, flags, counter, period);
         return;
     }
     spsc_wake_flagged(ring, side, flags);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Fences on every thread, without a light side: for what is stored without ilk__fence_light, as in the rings and
- * by the readers of a fence-free lock, or by another copy of the library, whose choice is its own.
+ * Fences on every thread, without a light side: for what is stored without ilk__fence_light, as in the rings, by
+ * publishers beside an event count and by the readers of a fence-free lock, or by another copy of the library,
+ * whose choice is its own.
  */
 #ifndef INTERLOCK_WAIT_FENCE_H
 #define INTERLOCK_WAIT_FENCE_H
@@ -10,8 +11,8 @@
 
 /* False: the kernel has refused membarrier. Who may choose fences another way. */
 static inline bool ilk__fence_everywhere_is_cheap(void) ILK_NONBLOCKING {
-    /* FN9 relaxed: a guess. True read late, a ring is left without FENCED, and its next sleeper fences everywhere
-     * itself; false read early costs fences. */
+    /* FN9 relaxed: a guess. True read late, FENCED is left down, and the next sleeper fences everywhere itself;
+     * false read early costs fences. */
     return ilk_atomic_load(&ilk__membarrier_works, memory_order_relaxed);
 }
 

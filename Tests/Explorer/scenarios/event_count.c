@@ -7,35 +7,54 @@
 #include <string.h>
 #include <wait/event_count.h>
 
+/* The owner's flag: a publisher that finds it and no thread calls. */
+#define CALLS (ILK__EVENT_FENCED << 1)
+/* Of all sleepers. */
+enum { MARK = 1 };
+
 static struct {
-    struct ilk__event_count event;
+    ILK_ATOMIC(uint64_t) waiting;
+    ILK_ATOMIC(uint32_t) epoch;
     ILK_ATOMIC(uint32_t) there[2]; /* published and not taken */
     uint32_t data[2];
     ILK_ATOMIC(uint32_t) called;
     ILK_ATOMIC(uint32_t) over;
 } s;
 
+static const struct ilk__event_count event = {&s.waiting, &s.epoch};
+
 static void setup(void) {
     memset(&s, 0, sizeof s);
+    s.waiting = ilk__event_at_rest();
 }
 
 /* It is known that membarrier is refused. */
 static void setup_refused(void) {
+    ilk__fence_everywhere();
     setup();
-    ilk__fence_heavy();
+    ex_assert(s.waiting == ILK__EVENT_FENCED);
 }
 
 static void setup_fenced(void) {
     setup();
-    s.event.waiting = ILK__EVENT_FENCED;
-    s.event.passes = 1023; /* the next publisher that finds no thread takes FENCED down */
+    s.waiting = ILK__EVENT_FENCED;
 }
 
 static void publish(unsigned which) {
     ilk_plain_write(&s.data[which], sizeof s.data[which]);
     s.data[which] = which + 1;
     ilk_atomic_store(&s.there[which], 1, memory_order_release);
-    if (ilk__event_has_waiters(&s.event) && ilk__event_wake_one(&s.event)) {
+    if (!ilk__event_has_waiters(event)) {
+        return;
+    }
+    const uint64_t waiting = ilk__event_wake_one(event, MARK);
+    if ((waiting & ILK__EVENT_THREADS) != 0) {
+        return;
+    }
+    if (ilk__fence_everywhere_is_cheap()) {
+        ilk__event_drop_fenced(event, waiting, waiting & ~ILK__EVENT_FENCED); /* at every publication */
+    }
+    if ((waiting & CALLS) != 0) {
         ilk_atomic_store(&s.called, 1, memory_order_relaxed);
     }
 }
@@ -72,17 +91,17 @@ static void publish_both(void) {
 static void take_one(void) {
     bool was_woken = false;
     while (!take()) {
-        ilk__event_register(&s.event);
-        const uint32_t epoch = ilk__event_prepare(&s.event);
+        (void)ilk__event_register(event, 0);
+        const uint32_t epoch = ilk__event_acknowledge(event);
         if (!is_there()) {
-            (void)ilk__event_park(&s.event, epoch, ILK_FOREVER, 1);
-            (void)ilk__event_prepare(&s.event);
+            (void)ilk__event_park(event, epoch, ILK_FOREVER, MARK);
+            (void)ilk__event_acknowledge(event);
         }
-        ilk__event_unregister(&s.event);
+        (void)ilk__event_unregister(event);
         was_woken = true;
     }
-    if (was_woken && is_there() && ilk__event_has_waiters(&s.event)) {
-        (void)ilk__event_wake_one(&s.event);
+    if (was_woken && is_there() && ilk__event_has_waiters(event)) {
+        (void)ilk__event_wake_one(event, MARK);
     }
 }
 static void take_two(void) {
@@ -92,21 +111,21 @@ static void take_two(void) {
 
 /* Gives up after one sleep, and passes its wake-up on. */
 static void give_up(void) {
-    ilk__event_register(&s.event);
-    const uint32_t epoch = ilk__event_prepare(&s.event);
+    (void)ilk__event_register(event, 0);
+    const uint32_t epoch = ilk__event_acknowledge(event);
     if (!is_there()) {
-        (void)ilk__event_park(&s.event, epoch, 5000, 1);
-        (void)ilk__event_prepare(&s.event);
+        (void)ilk__event_park(event, epoch, 5000, MARK);
+        (void)ilk__event_acknowledge(event);
     }
-    ilk__event_unregister(&s.event);
-    if (is_there() && ilk__event_has_waiters(&s.event)) {
-        (void)ilk__event_wake_one(&s.event);
+    (void)ilk__event_unregister(event);
+    if (is_there() && ilk__event_has_waiters(event)) {
+        (void)ilk__event_wake_one(event, MARK);
     }
 }
 
 static void check(void) {
     ex_assert(!is_there());
-    ex_assert((s.event.waiting & ILK__EVENT_THREADS) == 0);
+    ex_assert((s.waiting & ILK__EVENT_THREADS) == 0);
 }
 
 EX_SCENARIO(one){
@@ -119,8 +138,16 @@ EX_SCENARIO(one){
 };
 EX_SCENARIO(refused){
     .name = "event-publish-take-without-membarrier",
-    .claim = "nor without membarrier",
+    .claim = "nor where membarrier is missing, and FENCED up from the start",
     .setup = setup_refused,
+    .threads = {publish_first, take_one},
+    .check = check,
+    .refuse_membarrier = true,
+};
+EX_SCENARIO(refused_late){
+    .name = "event-publish-take-refused-late",
+    .claim = "nor where membarrier is refused while the first thread registers",
+    .setup = setup,
     .threads = {publish_first, take_one},
     .check = check,
     .refuse_membarrier = true,
@@ -183,17 +210,17 @@ static void end_all(void) {
     ilk_plain_write(&s.data[0], sizeof s.data[0]);
     s.data[0] = 1;
     ilk_atomic_store(&s.over, 1, memory_order_relaxed);
-    ilk__event_wake_all(&s.event);
+    ilk__event_wake_all(event);
 }
 
 static void await_end(void) {
     while (ilk_atomic_load(&s.over, memory_order_relaxed) == 0) {
-        ilk__event_register(&s.event);
-        const uint32_t epoch = ilk__event_prepare(&s.event);
+        (void)ilk__event_register(event, 0);
+        const uint32_t epoch = ilk__event_acknowledge(event);
         if (ilk_atomic_load(&s.over, memory_order_relaxed) == 0) {
-            (void)ilk__event_park(&s.event, epoch, ILK_FOREVER, 1);
+            (void)ilk__event_park(event, epoch, ILK_FOREVER, MARK);
         }
-        ilk__event_unregister(&s.event);
+        (void)ilk__event_unregister(event);
     }
 }
 
@@ -205,7 +232,7 @@ EX_SCENARIO(all){
 };
 
 static void raise_calls(void) {
-    ilk__event_call(&s.event, true);
+    ilk__event_set_flag(event, CALLS, true);
     if (is_there()) {
         ilk_atomic_store(&s.called, 1, memory_order_relaxed);
     }
@@ -216,7 +243,7 @@ static void check_called(void) {
 static void publish_second_too(void) {
     raise_calls();
     publish(1);
-    ilk__event_call(&s.event, false);
+    ilk__event_set_flag(event, CALLS, false);
 }
 
 EX_SCENARIO(calls){
@@ -225,6 +252,18 @@ EX_SCENARIO(calls){
     .setup = setup,
     .threads = {raise_calls, publish_first},
     .check = check_called,
+};
+/*   publisher               raises CALLS            sleeper
+ *   publishes; 0 waiting
+ *                           FENCED, too early
+ *                                                   fences by itself, misses it, parks
+ *                           fences everywhere: finds it, and leaves it there  */
+EX_SCENARIO(calls_beside_sleeper){
+    .name = "event-call-publish-take",
+    .claim = "a sleeper that relies on another's FENCED sees what that one's fence has shown",
+    .setup = setup,
+    .threads = {raise_calls, publish_first, take_one},
+    .check = check,
 };
 EX_SCENARIO(calls_fenced){
     .name = "event-call-publish-fenced",
@@ -250,13 +289,18 @@ EX_SCENARIO(calls_cleared){
 };
 
 EX_MUST_REACH(states){
-    {"event-*", {EX_EVENT_FENCED_UP}},
-    {"event-call-*", {EX_EVENT_CALLS}},
+    {"event-call-*", {EX_EVENT_FLAGGED}},
+    {"event-call-publish-take", {EX_SLEEPER_WOKEN, EX_EVENT_WAKES}},
     {"event-fenced-*", {EX_SLEEPER_WOKEN, EX_EVENT_FENCED_DOWN, EX_EVENT_WAKE_PENDS, EX_EVENT_ACKNOWLEDGED}},
-    {"event-publish-*", {EX_SLEEPER_WOKEN, EX_EVENT_FENCED_UP, EX_EVENT_ACKNOWLEDGED}},
-    {"event-publish_both-*", {EX_SLEEPER_WOKEN, EX_EVENT_WAKE_PENDS, EX_EVENT_ACKNOWLEDGED}},
+    {"event-call-publish event-call-and-* event-publish*-take event-publish*-take_two event-*-late "
+     "event-publish*-up "
+     "event-wake_all-*",
+     {EX_EVENT_FENCED_UP}},
+    {"event-publish*", {EX_SLEEPER_WOKEN, EX_EVENT_WAKES, EX_EVENT_ACKNOWLEDGED}},
+    {"event-publish_both-*", {EX_EVENT_WAKE_PENDS}},
 };
 
 EX_CANNOT_REACH(no_states){
-    {"event-publish_both-take_two", {EX_EVENT_CALLS}},
+    {"event-*-without-membarrier", {EX_EVENT_FENCED_UP}},
+    {"event-publish_both-take_two", {EX_EVENT_FLAGGED}},
 };

@@ -153,6 +153,6 @@ EX_SCENARIO(many_three){
 EX_MUST_REACH(states){
     {"fence-late-refusal-one-heavy", {EX_FENCE_LEAVES}},
     {"fence-late-refusal-two-heavy", {EX_FENCE_LEAVES, EX_FENCE_AWAITS_LEAVER}},
-    {"mpmc-late-*", {EX_MPMC_SLEEPS, EX_MPMC_WAKES, EX_MPMC_ACKNOWLEDGED}},
+    {"mpmc-late-*", {EX_MPMC_SLEEPS, EX_EVENT_WAKES, EX_EVENT_ACKNOWLEDGED}},
     {"spsc-late-refusal", {EX_SPSC_SLEEPS, EX_SPSC_WAKES}},
 };

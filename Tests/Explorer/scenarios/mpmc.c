@@ -153,30 +153,30 @@ OWN_SLOT_MISUSE(own_shown, "push-waits-for-own-peek", setup_full, wait_for_shown
 
 EX_MUST_REACH(states){
     {"mpmc-drain-drain-reserve_close_commit", {EX_MPMC_POP_BEFORE_DRAINED}},
-    {"mpmc-drain-*", {EX_MPMC_SLEEPS, EX_MPMC_LEAVES_OTHERS, EX_MPMC_FENCED_UP, EX_MPMC_POP_DRAINED}},
-    {"mpmc-pop_until-pop-push", {EX_SLEEPER_LATE, EX_MPMC_SLEEPS, EX_MPMC_WAKE_PENDS}},
+    {"mpmc-drain-*", {EX_MPMC_SLEEPS, EX_MPMC_LEAVES_OTHERS, EX_EVENT_FENCED_UP, EX_MPMC_POP_DRAINED}},
+    {"mpmc-pop_until-pop-push", {EX_SLEEPER_LATE, EX_MPMC_SLEEPS, EX_EVENT_WAKE_PENDS}},
     {"mpmc-push-*drain-close",
-     {EX_MPMC_SLEEPS, EX_MPMC_FENCED_UP, EX_MPMC_PUSH_REFUSED, EX_MPMC_POP_DRAINED}},
-    {"mpmc-push-*pop", {EX_MPMC_SLEEPS, EX_MPMC_WAKES, EX_MPMC_ACKNOWLEDGED}},
+     {EX_MPMC_SLEEPS, EX_EVENT_FENCED_UP, EX_MPMC_PUSH_REFUSED, EX_MPMC_POP_DRAINED}},
+    {"mpmc-push-*pop", {EX_MPMC_SLEEPS, EX_EVENT_WAKES, EX_EVENT_ACKNOWLEDGED}},
     {"mpmc-push-close", {EX_MPMC_SLEEPS, EX_MPMC_PUSH_REFUSED}},
     {"mpmc-push-peek mpmc-push-pop-membarrier-refused mpmc-push-pop_many "
      "mpmc-reserve-push-pop-pop",
      {EX_MPMC_SLEEPS}},
     {"mpmc-push-pop_until-close",
-     {EX_SLEEPER_LATE, EX_MPMC_SLEEPS, EX_MPMC_FENCED_UP, EX_MPMC_PUSH_REFUSED, EX_MPMC_POP_DRAINED}},
+     {EX_SLEEPER_LATE, EX_MPMC_SLEEPS, EX_EVENT_FENCED_UP, EX_MPMC_PUSH_REFUSED, EX_MPMC_POP_DRAINED}},
     {"mpmc-push_many-drain-close mpmc-reserve-drain-close mpmc-try_push-drain-close "
      "mpmc-work-before-close",
      {EX_MPMC_SLEEPS, EX_MPMC_POP_DRAINED}},
-    {"mpmc-push_many-drops-fenced", {EX_MPMC_FENCED_DOWN, EX_MPMC_NOTIFIES}},
+    {"mpmc-push_many-drops-fenced", {EX_EVENT_FENCED_DOWN, EX_MPMC_NOTIFIES}},
     {"mpmc-push_many-pop-pop mpmc-try_push-try_push-pop-pop", {EX_MPMC_SLEEPS, EX_MPMC_LEAVES_OTHERS}},
     {"mpmc-push_many-pop_until-pop_until", {EX_SLEEPER_LATE, EX_MPMC_SLEEPS, EX_MPMC_LEAVES_OTHERS}},
-    {"mpmc-push_thrice-*", {EX_MPMC_SLEEPS, EX_MPMC_WAKES, EX_MPMC_WAKE_PENDS, EX_MPMC_ACKNOWLEDGED}},
-    {"mpmc-push_until-*", {EX_SLEEPER_LATE, EX_MPMC_SLEEPS, EX_MPMC_FENCED_UP}},
+    {"mpmc-push_thrice-*", {EX_MPMC_SLEEPS, EX_EVENT_WAKES, EX_EVENT_WAKE_PENDS, EX_EVENT_ACKNOWLEDGED}},
+    {"mpmc-push_until-*", {EX_SLEEPER_LATE, EX_MPMC_SLEEPS, EX_EVENT_FENCED_UP}},
     {"mpmc-reserve-pop_until-pop_until", {EX_SLEEPER_LATE, EX_MPMC_SLEEPS}},
     {"mpmc-work-before-close-push", {EX_MPMC_PUSH_REFUSED}},
 };
 
 EX_CANNOT_REACH(no_states){
     {"mpmc-push_thrice-pop_thrice", {EX_MPMC_POP_BEFORE_DRAINED, EX_MPMC_PUSH_REFUSED, EX_MPMC_POP_DRAINED}},
-    {"mpmc-push-pop-membarrier-refused", {EX_MPMC_FENCED_UP}},
+    {"mpmc-push-pop-membarrier-refused", {EX_EVENT_FENCED_UP}},
 };

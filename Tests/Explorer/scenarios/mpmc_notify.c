@@ -101,9 +101,9 @@ EX_MUST_REACH(states){
     {"mpmc-*taken-away", {EX_MPMC_ARMED, EX_MPMC_ARM_TAKEN}},
     {"mpmc-notify-taken-away mpmc-notify-push-taken-away", {EX_HOOK_WAITED_FOR}},
     {"mpmc-notify-*", {EX_MPMC_NOTIFIES}},
-    {"mpmc-notify-arm_once", {EX_MPMC_WAKE_PENDS, EX_MPMC_ARM_TAKEN}},
+    {"mpmc-notify-arm_once", {EX_EVENT_WAKE_PENDS, EX_MPMC_ARM_TAKEN}},
     {"mpmc-notify-arm_once-beside-consumer",
-     {EX_MPMC_SLEEPS, EX_MPMC_WAKE_PENDS, EX_MPMC_ARMED, EX_MPMC_ARM_TAKEN}},
+     {EX_MPMC_SLEEPS, EX_EVENT_WAKE_PENDS, EX_MPMC_ARMED, EX_MPMC_ARM_TAKEN}},
     {"mpmc-notify-drain-*", {EX_SLEEPER_WOKEN, EX_MPMC_ARMED}},
     {"mpmc-notify-overwrite",
      {EX_MPMC_ARMED, EX_MPMC_ARM_TAKEN, EX_MPMC_OVERWRITES, EX_MPMC_OVERWRITE_OUTRUN}},
@@ -111,5 +111,5 @@ EX_MUST_REACH(states){
      "mpmc-notify-reserve",
      {EX_MPMC_ARM_TAKEN}},
     {"mpmc-notify-pop-*", {EX_MPMC_ARMED, EX_MPMC_ARM_TAKEN}},
-    {"mpmc-notify-pop-pop mpmc-notify-pop-pop-beside-sleeper", {EX_MPMC_WAKE_PENDS}},
+    {"mpmc-notify-pop-pop mpmc-notify-pop-pop-beside-sleeper", {EX_EVENT_WAKE_PENDS}},
 };

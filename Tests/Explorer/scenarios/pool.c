@@ -5,6 +5,8 @@
 /* contract: pool.A, pool.B, pool.E, pool.G */
 #include "pool_work.h"
 
+#include <pool/pool.h>
+
 /* ---- Submitting and sleeping ---- */
 
 static void submit_one_and_end(void) {
@@ -27,6 +29,20 @@ EX_SCENARIO(one_refused){
     .threads = {submit_one_and_end, thread_0},
     .check = check_accepted,
     .refuse_membarrier = true,
+};
+
+/* A worker has slept, and 1,023 submissions have found none asleep since. */
+static void setup_fenced_one(void) {
+    setup_one();
+    s.pool->idle.waiting |= ILK__EVENT_FENCED;
+    s.pool->idle.passes = 1023;
+}
+EX_SCENARIO(fenced_one){
+    .name = "pool-submit-drops-fenced",
+    .claim = "a submission that takes FENCED down, beside a worker that goes to sleep, loses no job",
+    .setup = setup_fenced_one,
+    .threads = {submit_one_and_end, thread_0},
+    .check = check_accepted,
 };
 
 static void submit_wait_twice(void) {
@@ -333,6 +349,7 @@ EX_MUST_REACH(states){
      {EX_EVENT_WAKE_PENDS, EX_POOL_STEALS, EX_POOL_SLEEPS, EX_POOL_YIELDS, EX_GROUP_WAKES}},
     {"pool-job-waits-for-its-child", {EX_DEQUE_THIEF_OUTRUN, EX_POOL_STEALS, EX_POOL_SLEEPS, EX_GROUP_WAKES}},
     {"pool-submit-close-*", {EX_POOL_SLEEPS}},
+    {"pool-submit-drops-fenced", {EX_EVENT_FENCED_UP, EX_EVENT_FENCED_DOWN, EX_POOL_SLEEPS}},
     {"pool-submit-submit-that-meet", {EX_EVENT_FENCED_UP, EX_POOL_STEALS, EX_POOL_SLEEPS, EX_POOL_YIELDS}},
     {"pool-submit_many-that-meet",
      {EX_EVENT_FENCED_UP, EX_POOL_STEALS, EX_POOL_REFILLS, EX_POOL_SLEEPS, EX_POOL_YIELDS, EX_GROUP_WAKES}},

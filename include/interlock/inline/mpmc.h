@@ -49,7 +49,7 @@ ILK_BEGIN_DECLARATIONS
 #define ILK__MPMC_ARMING UINT64_C(0x4000000)
 #define ILK__MPMC_ONE_TAKE UINT64_C(0x8000000)
 #define ILK__MPMC_TAKES (~(ILK__MPMC_ONE_TAKE - 1))
-/* Of an event count. Odd: a wake-up is under way, not yet acknowledged; no other is sent. */
+/* Of an event count's epoch. Odd: a wake-up is under way, not yet acknowledged; no other is sent. */
 #define ILK__MPMC_WAKE_PENDING UINT32_C(1)
 
 /* A struct: Swift's importer says of each pointer to a bare atomic that it does not know the type. */
@@ -84,11 +84,11 @@ struct ilk_mpmc {
     unsigned char separate_event_counts[ILK__RING_SEPARATION - 2 * sizeof(uint64_t) - sizeof(uint32_t)];
 
     /* Used by waiters and the threads that wake them. */
-    ILK_ATOMIC(uint32_t) not_empty; /* event counts, which waiters park on; see ILK__MPMC_WAKE_PENDING */
+    ILK_ATOMIC(uint32_t) not_empty; /* the event counts' epochs, which waiters park on */
     ILK_ATOMIC(uint32_t) not_full;
     ILK_ATOMIC(uint32_t) consumers_failed_spins; /* see wait/spin.h */
     ILK_ATOMIC(uint32_t) producers_failed_spins;
-    ILK_ATOMIC(uint64_t) consumers_epoch; /* when clearing FENCED was last tried; see ring/fenced.h */
+    ILK_ATOMIC(uint64_t) consumers_epoch; /* when clearing FENCED was last tried; see wait/fenced.h */
     ILK_ATOMIC(uint64_t) producers_epoch;
     ILK_ATOMIC(uint32_t) hook_calls; /* see ring/hook.h */
     unsigned char separate_stamps[ILK__RING_SEPARATION - 2 * sizeof(uint64_t) - 5 * sizeof(uint32_t)];
@@ -149,7 +149,7 @@ static inline void ilk__mpmc_pushed(ilk_mpmc *ring) ILK_NONBLOCKING {
     /* Pairs with the fence on every thread of a consumer going to sleep (mpmc_wait.c).
      * Forbids: we publish and read 0; the consumer registers and misses the element. */
     ilk_compiler_fence();
-    /* MP6 relaxed: ordered by that fence, or read again behind MP15. */
+    /* MP6 relaxed: ordered by that fence, or read again behind EC2. */
     if (ILK_UNLIKELY(ilk_atomic_load(&ring->consumers_waiting, memory_order_relaxed) != 0)) {
         ilk__mpmc_wake_consumers(ring);
     }

@@ -88,7 +88,7 @@ struct ilk_spsc {
     uint32_t push_back_off;        /* pauses before the next probe for room; see ring/backoff.h */
     uint32_t push_back_off_kept;   /* see ILK__SPSC_RESERVED */
     uint64_t push_limit_kept;
-    uint64_t push_epoch; /* when it last tried to clear CONSUMER_FENCED; see ring/fenced.h */
+    uint64_t push_epoch; /* when it last tried to clear CONSUMER_FENCED; see wait/fenced.h */
     unsigned char separate_consumer[ILK__RING_SEPARATION - 5 * sizeof(uint64_t) - sizeof(size_t) -
                                     4 * sizeof(uint32_t)];
 
