@@ -213,13 +213,12 @@ def length(root):
 # ---- folders ----
 
 DOCUMENT = "ARCHITECTURE.md"
-SECTION = "What is where"
-# What is found without the tables: the document that has them, and the first page.
+# What is found without its tables: the document itself, and the first page.
 FOUND = (DOCUMENT, "README.md")
 
 
 def required_entries(root):
-    """The entries of the tables: each folder at the top and under Sources and Tests, each module, document and script."""
+    """What the document links to: each folder at the top and under Sources and Tests, each module, document and script."""
     names = tracked(root)
     entries = {}
     for name in names:
@@ -240,27 +239,22 @@ def required_entries(root):
 
 
 def folders(root):
-    """The section of folders links to every entry of the tree, and to nothing else."""
+    """ARCHITECTURE.md links to every entry of the tree, and to nothing that is not there."""
     require([DOCUMENT] if os.path.exists(os.path.join(root, DOCUMENT)) else [], DOCUMENT)
     text = read(root, DOCUMENT)
-    section = re.search(rf"^## {SECTION}\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
-    if not section:
-        yield Finding(DOCUMENT, 1, f"has no section '{SECTION}'")
-        return
-    first = text.count("\n", 0, section.start(1)) + 1
     linked = {}
-    for match in re.finditer(r"\]\(([^)#\s]+)", section.group(1)):
+    for match in re.finditer(r"\]\(([^)#\s]+)", text):
         if not re.match(r"[a-z]+:", match.group(1)):
-            linked.setdefault(match.group(1).rstrip("/"), first + section.group(1).count("\n", 0, match.start()))
+            linked.setdefault(match.group(1).rstrip("/"), text.count("\n", 0, match.start()) + 1)
     entries, names = required_entries(root)
     for entry, kind in sorted(entries.items()):
         # Links to its parts may stand for a top-level folder (Sources, Tests).
         if entry not in linked and not (kind == "top" and any(link.startswith(entry + "/") for link in linked)):
-            yield Finding(DOCUMENT, first, f"'{SECTION}' does not link to {entry}")
+            yield Finding(DOCUMENT, 1, f"does not link to {entry}")
     there = set(names) | {"/".join(name.split("/")[:depth]) for name in names for depth in range(1, name.count("/") + 1)}
     for link, line in sorted(linked.items()):
         if link not in there:
-            yield Finding(DOCUMENT, line, f"'{SECTION}' links to {link}, which the tree has not")
+            yield Finding(DOCUMENT, line, f"links to {link}, which the tree has not")
 
 
 # ---- architecture ----
