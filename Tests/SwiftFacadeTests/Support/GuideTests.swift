@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The guide in Sources/SwiftFacade/Interlock/Interlock.docc and the papers of docs/: their Swift compiles, and the landing page
-// has every public type. Links and pictures are checked by docc (scripts/docs).
+// The guide in Sources/SwiftFacade/Interlock/Interlock.docc and the papers of docs/: their Swift compiles, and the
+// landing page has every public type. Links and pictures are checked by docc (scripts/docs).
 //
 // A block of an article or a paper is the body of a function over the declarations below. A block with an import is a file of its
 // own, and so is each code file of a tutorial.
@@ -102,7 +102,7 @@ import Testing
     @Test func theFragmentsOfTheArticlesCompile() async throws {
         let files = Self.files("md") + Self.papers
         let fragments = try files.flatMap { try Self.blocks(of: $0) }.filter { !$0.isFile }
-        #expect(fragments.count >= 30, "the blocks are found")
+        #expect(fragments.count >= 25, "the blocks are found")
         #expect(fragments.contains { $0.file == "diagnosis.md" }, "those of the papers, too")
         let functions = fragments.enumerated().map { number, block in
             "func block\(number)() \(block.isAsync ? "async " : "")throws {\ndo {\n\(Self.located(block))\n}\n}"
