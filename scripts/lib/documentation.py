@@ -97,8 +97,10 @@ def catalogue(root, folder):
         copy = os.path.join(folder, "Papers", page + ".md")
         write(copy, [], text)
         divide(copy)
-    with open(os.path.join(folder, LANDING), "a", encoding="utf-8") as landing:
-        landing.write("\n### Design papers\n\n" + "".join(f"- <doc:{page}>\n" for page in [*added.values(), *made]))
+    with open(os.path.join(folder, LANDING), "r+", encoding="utf-8") as landing:
+        text = landing.read()  # which has some of them in its topics already
+        others = [page for page in [*added.values(), *made] if f"(doc:{page})" not in text]
+        landing.write("\n### Design papers\n\n" + "".join(f"- <doc:{page}>\n" for page in others))
 
 
 def divide(path):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The gates that compare the tree with its plan: which folder may include or name which, how long a file may be, and README's
-table of folders.
+"""The gates that compare the tree with its plan: which folder may include or name which, how long a file may be, and the
+tables of what is where.
 
 The layers of the C core, from the lowest: platform, diagnostics, wait, then rwlock, ring and sync, then pool. A file
 includes its own layer and lower ones. A public header belongs to the layer of what it declares. The files of the pool
@@ -249,12 +249,13 @@ def length(root):
 
 # ---- folders ----
 
-README = "README.md"
-SECTION = "What is where"
+DOCUMENT = "ARCHITECTURE.md"
+# What is found without its tables: the document itself, and the first page.
+FOUND = (DOCUMENT, "README.md")
 
 
 def required_entries(root):
-    """The entries of the tables: each folder at the top and under Sources and Tests, each module, document and script."""
+    """What the document links to: each folder at the top and under Sources and Tests, each module, document and script."""
     names = tracked(root)
     entries = {}
     for name in names:
@@ -269,33 +270,28 @@ def required_entries(root):
             entries[name] = "file"
         if parts[0] == "scripts":
             entries["/".join(parts[:2])] = "file"
-        if len(parts) == 1 and name.endswith(".md") and name != README:
+        if len(parts) == 1 and name.endswith(".md") and name not in FOUND:
             entries[name] = "file"
     return entries, names
 
 
 def folders(root):
-    """README's section of folders links to every entry of the tree, and to nothing else."""
-    require([README] if os.path.exists(os.path.join(root, README)) else [], "README")
-    text = read(root, README)
-    section = re.search(rf"^## {SECTION}\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
-    if not section:
-        yield Finding(README, 1, f"has no section '{SECTION}'")
-        return
-    first = text.count("\n", 0, section.start(1)) + 1
+    """ARCHITECTURE.md links to every entry of the tree, and to nothing that is not there."""
+    require([DOCUMENT] if os.path.exists(os.path.join(root, DOCUMENT)) else [], DOCUMENT)
+    text = read(root, DOCUMENT)
     linked = {}
-    for match in re.finditer(r"\]\(([^)#\s]+)", section.group(1)):
+    for match in re.finditer(r"\]\(([^)#\s]+)", text):
         if not re.match(r"[a-z]+:", match.group(1)):
-            linked.setdefault(match.group(1).rstrip("/"), first + section.group(1).count("\n", 0, match.start()))
+            linked.setdefault(match.group(1).rstrip("/"), text.count("\n", 0, match.start()) + 1)
     entries, names = required_entries(root)
     for entry, kind in sorted(entries.items()):
         # Links to its parts may stand for a top-level folder (Sources, Tests).
         if entry not in linked and not (kind == "top" and any(link.startswith(entry + "/") for link in linked)):
-            yield Finding(README, first, f"'{SECTION}' does not link to {entry}")
+            yield Finding(DOCUMENT, 1, f"does not link to {entry}")
     there = set(names) | {"/".join(name.split("/")[:depth]) for name in names for depth in range(1, name.count("/") + 1)}
     for link, line in sorted(linked.items()):
         if link not in there:
-            yield Finding(README, line, f"'{SECTION}' links to {link}, which the tree has not")
+            yield Finding(DOCUMENT, line, f"links to {link}, which the tree has not")
 
 
 # ---- architecture ----
@@ -303,19 +299,18 @@ def folders(root):
 
 def architecture(root):
     """Every function, word and file that ARCHITECTURE.md names is in the sources, under that name."""
-    document = "ARCHITECTURE.md"
-    require([document] if os.path.exists(os.path.join(root, document)) else [], document)
+    require([DOCUMENT] if os.path.exists(os.path.join(root, DOCUMENT)) else [], DOCUMENT)
     names = require(tracked(root, ".c", ".h", ".swift", under="Sources") + tracked(root, ".h", under="include"), "sources")
     known = set(re.findall(r"\w+", "\n".join(read(root, name) for name in names)))
-    text = read(root, document)
+    text = read(root, DOCUMENT)
     # In code, alone or in a block, snake_case and camelCase are names; "…_slow" is the end of a name.
     for code in re.finditer(r"```.*?```|`[^`\n]+`", text, re.DOTALL):
         for match in re.finditer(r"(…)?\b(\w*[a-z](?:_|(?=[A-Z]))\w+|_\w+)\b(?!\.swift|/)", code.group()):
             name = match.group(2)
             if not (match.group(1) and any(word.endswith(name) for word in known)) and name not in known:
                 line = text.count("\n", 0, code.start() + match.start()) + 1
-                yield Finding(document, line, f"names {name}, which is nowhere in the sources")
+                yield Finding(DOCUMENT, line, f"names {name}, which is nowhere in the sources")
         for match in re.finditer(r"\b[A-Z]\w*(?:/\w+)*/[\w+]+\.swift", code.group()):
             if "Sources/SwiftFacade/" + match.group() not in names:
                 line = text.count("\n", 0, code.start() + match.start()) + 1
-                yield Finding(document, line, f"names {match.group()}, which is not there")
+                yield Finding(DOCUMENT, line, f"names {match.group()}, which is not there")

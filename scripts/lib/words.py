@@ -31,6 +31,8 @@ RING = ("Sources/CCore/ring/", "include/interlock/mpmc.h", "include/interlock/sp
 LOCK = ("Sources/CCore/rwlock/", "include/interlock/rwlock.h", "include/interlock/inline/", "docs/rwlock.md",
         "Tests/CCoreTests/rwlock", "Tests/Explorer/scenarios/rwlock")
 
+DOCUMENTS = ("docs/", "README.md", "ARCHITECTURE.md", "Sources/SwiftFacade/Interlock/Interlock.docc/")
+
 WORDS = [
     word(r"«(lull|Lull|LULL)(s|ed|S)?»", "adaptive back-off", LIBRARY),
     word(r"«([Pp]atience|[Ii]mpatience|PATIENCE)»", "spin-then-park policy", LIBRARY_CODE),
@@ -55,6 +57,9 @@ WORDS = [
          "lap and stamp of a slot", RING),
     word(r"«([Dd]oor|DOOR)(s|S)?»", "port"),
     word(r"«([Ss]eam|SEAM)(s|S)?»", "port"),
+    word(r"«[Cc]ircles?»", "cycle", DOCUMENTS),
+    word(r"«([Nn]obody|[Ss]omebody)»", "no thread, the waiter, the caller …", DOCUMENTS),
+    word(r"«[Ff]ull fences?»", "a fence; on every thread a heavy fence", DOCUMENTS),
     word(r"«([Ww]hoever|[Ww]homever)»", "the waiter, the owner, the producer, the caller …"),
     # A person may be one; a thread is not. "Who may call what" heads the concurrency matrices.
     word(r"(?:«(?P<person>(?i:people|persons?|users?|contributors?|developers?|authors?)) )?«[Ww]ho»(?! (?:may|else)»)",

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The guide in Sources/SwiftFacade/Interlock/Interlock.docc: its code compiles, and its landing page has every public type. Links
-// and pictures are checked by docc (scripts/docs).
+// The guide in Sources/SwiftFacade/Interlock/Interlock.docc and the papers of docs/: their Swift compiles, and the
+// landing page has every public type. Links and pictures are checked by docc (scripts/docs).
 //
-// A block of an article is the body of a function over the declarations below. A block with an import is a file of its
+// A block of an article or a paper is the body of a function over the declarations below. A block with an import is a file of its
 // own, and so is each code file of a tutorial.
 
 import Foundation
@@ -15,6 +15,11 @@ import Testing
         import Synchronization
         struct Work: Sendable { func run() {} }
         struct Frame: Sendable {}
+        struct Request: Sendable {
+            init(_ url: URL) {}
+            func send(_ done: @escaping @Sendable (Int) -> Void) {}
+            func stop() {}
+        }
         let url = URL(fileURLWithPath: "/"), urls = [url]
         let queue = SafeArray<Work>()
         let accounts = ReadWriteLock<[String: Int]>([:]), totals = ReadWriteLock<[String: Int]>([:])
@@ -25,6 +30,8 @@ import Testing
         func load(_ url: URL) throws -> Data { Data() }
         func download(_ url: URL) async throws -> Data { Data() }
         func fetch(_ url: URL, _ done: @escaping @Sendable (Data?, (any Error)?) -> Void) {}
+        func send(_ url: URL) async throws -> Int { 1 }
+        func isOnline() -> Bool { true }
         func show(_ data: Data) {}
         func work(_ job: Work) {}
         func blockingRead(_ url: URL) throws -> Data { Data() }
@@ -54,6 +61,12 @@ import Testing
             .filter { $0.pathExtension == kind }
             .sorted { $0.path < $1.path }
     }
+
+    private static let papers =
+        ((try? FileManager.default.contentsOfDirectory(
+            at: Compiler.root.appendingPathComponent("docs"),
+            includingPropertiesForKeys: nil
+        )) ?? []).filter { $0.pathExtension == "md" }.sorted { $0.path < $1.path }
 
     static let codeFiles = files("swift").map(\.lastPathComponent)
 
@@ -87,8 +100,10 @@ import Testing
     }
 
     @Test func theFragmentsOfTheArticlesCompile() async throws {
-        let fragments = try Self.files("md").flatMap { try Self.blocks(of: $0) }.filter { !$0.isFile }
-        #expect(fragments.count >= 20, "the blocks are found")
+        let files = Self.files("md") + Self.papers
+        let fragments = try files.flatMap { try Self.blocks(of: $0) }.filter { !$0.isFile }
+        #expect(fragments.count >= 25, "the blocks are found")
+        #expect(fragments.contains { $0.file == "diagnosis.md" }, "those of the papers, too")
         let functions = fragments.enumerated().map { number, block in
             "func block\(number)() \(block.isAsync ? "async " : "")throws {\ndo {\n\(Self.located(block))\n}\n}"
         }
