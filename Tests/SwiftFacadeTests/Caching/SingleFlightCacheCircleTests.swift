@@ -127,13 +127,19 @@ import Interlock
         await #expect(processExitsWith: .success) {
             alarm(20)
             let cache = SingleFlightCache<Int, Int>()
-            func sum(_ body: @Sendable (Int) throws -> Int) throws -> Int {
-                try (0..<4).concurrentMap(maxConcurrency: 4, body).reduce(0, +)
+            // Two elements wait for each other; the one that a helper has then asks.
+            func askOnHelper() throws -> Int {
+                let (arrivals, both) = (Counter(), Handshake())
+                let caller = ObjectIdentifier(Thread.current)
+                return try (0..<2).concurrentMap(maxConcurrency: 2) { _ in
+                    if arrivals.increment() == 2 { both.give(2) }
+                    both.take()
+                    if ObjectIdentifier(Thread.current) == caller { return 0 }
+                    return try SingleFlightCacheCircleTests.ask(cache, 1) { 1 }
+                }.reduce(0, +)
             }
             SingleFlightCacheCircleTests.expectRefusal {
-                try SingleFlightCacheCircleTests.ask(cache, 1) {
-                    try sum { _ in try SingleFlightCacheCircleTests.ask(cache, 1) { 1 } }
-                }
+                try SingleFlightCacheCircleTests.ask(cache, 1) { try askOnHelper() }
             }
         }
     }

@@ -118,7 +118,7 @@ struct DiagnosticsOrderTests {
                 // Work that arrived by `run` holds its queue; a concurrent queue is no lock.
                 let ended = Event()
                 let work: @Sendable () -> Int = { mutex.withLock { _ in 1 } }
-                GCD.run(on: orders, deliverOn: GCD.utility, work) { (_: Int) in ended.happen() }
+                GCD.run(on: orders, deliverOn: .global(qos: .utility), work) { (_: Int) in ended.happen() }
                 ended.wait()
                 mutex.withLock { _ in GCD.sync(on: orders) {} }
                 #expect(reports.count == 2)
@@ -143,7 +143,7 @@ struct DiagnosticsOrderTests {
                     "sync with a limit",
                     { work in synchronously { _ = GCD.sync(on: queue, timeout: .seconds(600), work) } }
                 ),
-                ("after", { work in _ = try! await GCD.after(.zero, on: queue, work).finished() }),
+                ("after", { work in _ = try! await GCD.after(.zero, on: queue, work).value }),
                 ("a runner", { work in try! await runner.run(work) }),
                 (
                     "a timer",

@@ -38,7 +38,7 @@ import Interlock
         let queue = GCD.serialQueue(label: "again")
         for _ in 0..<10 { sync(on: queue) {} }
         for _ in 0..<10 {
-            let value: Int? = try? await GCD.run(on: GCD.utility) { sync(on: queue) { 1 } }
+            let value: Int? = try? await GCD.run(on: .global(qos: .utility)) { sync(on: queue) { 1 } }
             #expect(value == 1)
         }
     }
@@ -54,7 +54,7 @@ import Interlock
     }
 
     @Test func globalQueuesMayBeEnteredFromThemselves() async throws {
-        let value = try await GCD.run(on: GCD.utility) { sync(on: GCD.utility) { 5 } }
+        let value = try await GCD.run(on: .global(qos: .utility)) { sync(on: .global(qos: .utility)) { 5 } }
         #expect(value == 5)
     }
 
@@ -114,7 +114,7 @@ import Interlock
     @Test func syncOntoTheMainQueueFromItselfIsReported() async {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
             alarm(20)
-            await MainActor.run { sync(on: GCD.main) {} }
+            await MainActor.run { sync(on: .main) {} }
         }
         #expect(sentence(result).contains("would wait for itself"))
     }

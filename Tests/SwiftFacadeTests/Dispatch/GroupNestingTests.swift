@@ -24,8 +24,8 @@ import Interlock
             goOn.take()
             return 0
         }
-        for number in 1..<20 { group.run(on: GCD.utility) { number } }
-        group.run("a word", on: GCD.utility) { "word" }
+        for number in 1..<20 { group.run(on: .global(qos: .utility)) { number } }
+        group.run("a word", on: .global(qos: .utility)) { "word" }
         let early = Counter()
         let arrival = Promise<(CollectedResults<Int>, Int?)>()
         group.notifyResults(of: Int.self, queue: queue) { results in

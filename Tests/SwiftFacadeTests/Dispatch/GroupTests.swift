@@ -145,8 +145,8 @@ import Interlock
             goOn.take()
             return 0
         }
-        for number in 1..<50 { group.run("\(number)", on: GCD.utility) { number } }
-        group.run("a word", on: GCD.utility) { "word" }
+        for number in 1..<50 { group.run("\(number)", on: .global(qos: .utility)) { number } }
+        group.run("a word", on: .global(qos: .utility)) { "word" }
         goOn.give()
         let numbers: CollectedResults<Int> = try await group.collect()
         #expect(try numbers.values() == Array(0..<50))
@@ -159,7 +159,7 @@ import Interlock
         let permits = DispatchSemaphore(value: 4)
         let crowd = Crowd()
         for number in 0..<15 {
-            group.run("download \(number)", on: GCD.utility) {
+            group.run("download \(number)", on: .global(qos: .utility)) {
                 permits.wait()
                 crowd.enter()
                 defer {
@@ -229,7 +229,7 @@ import Interlock
         let freed = Counter()
         for _ in 0..<64 {
             let group = DispatchGroup()
-            group.run(on: GCD.utility) { Tracked(freed: freed) }
+            group.run(on: .global(qos: .utility)) { Tracked(freed: freed) }
             await blocking { group.wait() }
         }
         // New groups sweep out the ledgers of old ones.

@@ -79,7 +79,9 @@ func hold(_ queue: DispatchQueue) async -> Handshake {
 }
 
 /// A runner whose one permit is held until the handshake is given.
-func heldRunner(on queue: DispatchQueue = GCD.utility) async -> (runner: BoundedRunner, goOn: Handshake) {
+func heldRunner(
+    on queue: DispatchQueue = .global(qos: .utility)
+) async -> (runner: BoundedRunner, goOn: Handshake) {
     let runner = BoundedRunner(limit: 1, on: queue)
     let (begun, goOn) = (Handshake(), Handshake())
     runner.submit {

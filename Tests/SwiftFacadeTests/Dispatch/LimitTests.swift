@@ -183,26 +183,35 @@ import Interlock
         #expect(result == nil && ended.value <= 2)
     }
 
-    @Test func anErrorComesBeforeALimit() async throws {
-        await #expect(throws: JobFailure()) {
-            try await blocking {
-                let limit = ContinuousClock.now + .seconds(600)
-                _ = try (0..<9).concurrentMap(maxConcurrency: 2, until: limit) { number throws(JobFailure) in
-                    throw JobFailure()
+    // One at a time: the first element passes the limit.
+    @Test func anErrorBeforeTheFirstLateElementIsThrown() async throws {
+        let far = far
+        for failing in 0..<2 {
+            let result = await blocking {
+                let limit = failing == 0 ? far : ContinuousClock.now + .milliseconds(50)
+                return Result { () throws(JobFailure) in
+                    try (0..<2).concurrentMap(maxConcurrency: 1, until: limit) { number throws(JobFailure) in
+                        if number == failing { throw JobFailure() }
+                        while ContinuousClock.now < limit { sched_yield() }
+                    }
                 }
+            }
+            switch result {
+            case .failure(let error): #expect(failing == 0 && error == JobFailure())
+            case .success(let outputs): #expect(failing == 1 && outputs == nil)
             }
         }
     }
 
     @Test func delayedWorkIsWaitedForUntilALimit() async throws {
-        let task = GCD.after(.seconds(3600), on: .global()) {}
-        #expect(try await task.finished(timeout: .milliseconds(2)) == nil)
-        #expect(try await task.finished(until: past) == nil)
-        let waiter = Task { try await task.finished(until: far) }
+        let task = GCD.after(.seconds(3600), on: .global()) { 1 }
+        #expect(try await task.value(timeout: .milliseconds(2)) == nil)
+        #expect(try await task.value(until: past) == nil)
+        let waiter = Task { try await task.value(until: far) }
         task.cancel()
-        #expect(try await waiter.value == false)
-        let begun = GCD.after(.zero, on: .global()) {}
-        #expect(try await begun.finished(until: far) == true)
-        #expect(try await begun.finished(timeout: .zero) == true)
+        await #expect(throws: CancellationError.self) { try await waiter.value }
+        let begun = GCD.after(.zero, on: .global()) { 2 }
+        #expect(try await begun.value(until: far) == 2)
+        #expect(try await begun.value(timeout: .zero) == 2)
     }
 }

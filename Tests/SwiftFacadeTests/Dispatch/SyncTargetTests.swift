@@ -134,7 +134,7 @@ import Interlock
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
             alarm(20)
             let a = DispatchQueue(label: "A")
-            a.async { sync(on: GCD.utility) { sync(on: a) {} } }
+            a.async { sync(on: .global(qos: .utility)) { sync(on: a) {} } }
             try await Task.sleep(for: .seconds(60))
         }
         #expect(sentence(result).contains("GCD.sync(on: \"A\"): would wait for itself"))

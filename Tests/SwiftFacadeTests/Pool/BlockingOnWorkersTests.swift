@@ -115,7 +115,7 @@ import Interlock
             let thread = try! WorkerThread<Int>(name: "joined", mailboxCapacity: 1) { _ in _ = end.wait() }
             _ = thread.post(1)
             try! thread.start()
-            thread.cancel()
+            thread.close()
             return ({ try? thread.join() }, { end.happen() })
         },
     ]

@@ -28,7 +28,7 @@ import Interlock
     @Test func cancellingPreventsTheRunAndReleasesTheWorkAtOnce() async throws {
         let pool = try WorkerPool(threads: 1)
         let (ran, freed) = (Counter(), Counter())
-        let task: WorkerPool.DelayedTask<Void>
+        let task: DelayedWork<Void>
         do {
             let tracked = Tracked(freed: freed)
             task = try pool.after(.seconds(3_600)) {
@@ -47,7 +47,7 @@ import Interlock
     // The timer holds the task while it is set, and no longer.
     @Test func aCancelledTaskIsReleased() async throws {
         let pool = try WorkerPool(threads: 1)
-        weak var handle: WorkerPool.DelayedTask<Void>?
+        weak var handle: DelayedWork<Void>?
         do {
             let task = try pool.after(.seconds(3_600)) {}
             handle = task
@@ -61,7 +61,7 @@ import Interlock
     @Test func aDueTaskThatHasNotBegunCanBeCancelled() async throws {
         let held = try HeldPool()
         let (ran, freed) = (Counter(), Counter())
-        let task: WorkerPool.DelayedTask<Void>
+        let task: DelayedWork<Void>
         do {
             let tracked = Tracked(freed: freed)
             task = try held.pool.after(.zero) {
@@ -115,7 +115,7 @@ import Interlock
     @Test func aClosedPoolRefusesAndClosingAtOnceEndsTheWait() async throws {
         let pool = try WorkerPool(name: "shut", threads: 1)
         let (freed, ran) = (Counter(), Counter())
-        let task: WorkerPool.DelayedTask<Void>
+        let task: DelayedWork<Void>
         do {
             let tracked = Tracked(freed: freed)
             task = try pool.after(.seconds(3_600)) {

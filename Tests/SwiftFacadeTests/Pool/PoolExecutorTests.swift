@@ -262,10 +262,22 @@ private actor Record {
                 return nested == false && mine.isIsolatingCurrentContext() == true
             }
         )
+    }
+
+    // Two elements wait for each other: one is on the actor's thread, the other on a helper.
+    @Test func ofALoopOnlyTheCallingThreadsPartIsTheActors() async throws {
+        let pool = try WorkerPool(threads: 2)
+        let mine = SerialPoolExecutor(on: pool)
+        let record = Record(mine)
+        let (arrivals, both) = (Counter(), Handshake())
         #expect(
             await record.isIsolated {
-                let inLoop = try! PoolLoopTests.map(pool, 0..<3) { _ in mine.isIsolatingCurrentContext() }
-                return inLoop == [false, false, false]
+                let isolated = (0..<2).concurrentMap(on: pool, maxConcurrency: 2) { _ in
+                    if arrivals.increment() == 2 { both.give(2) }
+                    both.take()
+                    return mine.isIsolatingCurrentContext() == true
+                }
+                return Set(isolated) == [true, false]
             }
         )
     }

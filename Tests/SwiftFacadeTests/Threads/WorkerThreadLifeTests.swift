@@ -50,7 +50,7 @@ import Interlock
         let worker = try Self.make(nice: 3) { _ in nice.add(addedNice()) }
         try worker.start()
         #expect(worker.tryPost(1) == .pushed)
-        worker.cancel()
+        worker.close()
         try await worker.join()
         #expect(nice.events == [3])
     }
@@ -101,8 +101,8 @@ import Interlock
                     == "the system refused the nice value -5: "
                     + "Permission denied"
             else { exit(6) }
-            worker.cancel()
-            exit(worker.takeUnhandled() == [1] ? EXIT_SUCCESS : 7)
+            worker.close()
+            exit(worker.closeNow() == [1] ? EXIT_SUCCESS : 7)
         }
     }
 
@@ -120,7 +120,7 @@ import Interlock
                 guard error.code != 0 else { exit(3) }
             }
             guard worker.state == .idle, worker.waitingMessages == 1 else { exit(4) }
-            exit(worker.cancelNow() == [1] ? EXIT_SUCCESS : 5)
+            exit(worker.closeNow() == [1] ? EXIT_SUCCESS : 5)
         }
     }
 
@@ -164,7 +164,7 @@ import Interlock
         try worker.start()
         #expect(worker.tryPost(1) == .pushed)
         await begun.taken()
-        worker.cancel()
+        worker.close()
         #expect(try await !worker.join(timeout: .milliseconds(2)))
         #expect(try await !worker.join(until: .now + .milliseconds(2)))
         #expect(try !block(worker, joiningIn: .milliseconds(2)))
@@ -203,7 +203,7 @@ import Interlock
         let ended = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
             let worker = try WorkerThreadLifeTests.make()
             try worker.start()
-            worker.cancel()
+            worker.close()
             try await worker.join()
             try worker.start()
         }
@@ -251,7 +251,7 @@ import Interlock
                 guard worker.post(2).isPushed, worker.tryPost(3) == .full(3) else { exit(3) }
                 // A limit ends the wait.
                 guard worker.post(3, timeout: .milliseconds(1)) == .full(3) else { exit(4) }
-                worker.cancel()
+                worker.close()
                 guard worker.post(3) == .closed(3) else { exit(5) }
             }
         }

@@ -54,7 +54,7 @@ func join(_ thread: WorkerThread<Int>) throws { try thread.join() }
         #expect(worker.name == "a name beyond fifteen bytes")
         try worker.start()
         for number in 0..<100 { #expect(await worker.post(number) == .pushed) }
-        worker.cancel()
+        worker.close()
         try await worker.join()
         #expect(worker.state == .ended)
         #expect(order.events == Array(0..<100))
@@ -81,7 +81,7 @@ func join(_ thread: WorkerThread<Int>) throws { try thread.join() }
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<4 { group.addTask { for _ in 0..<25 { _ = await worker.post(1) } } }
         }
-        worker.cancel()
+        worker.close()
         try await worker.join()
         #expect(sum.value == 100)
     }
@@ -105,25 +105,24 @@ func join(_ thread: WorkerThread<Int>) throws { try thread.join() }
         await steps.begun.taken()
         #expect(worker.state == .running)
         #expect(worker.tryPost(3) == .pushed && worker.tryPost(9) == .full(9))
-        worker.cancel()
-        #expect(worker.state == .cancelling)
+        worker.close()
+        #expect(worker.state == .closing)
         #expect(worker.tryPost(4) == .closed(4))
         #expect(await worker.post(4) == .closed(4))
         #expect(await worker.post(4, until: .now) == .closed(4))
         #expect(block(worker, posting: 4) == .closed(4))
-        #expect(worker.takeUnhandled() == [], "the thread handles them")
         steps.goOn.signal(3)
         try await worker.join()
         #expect(steps.handled.events == [1, 2, 3])
         #expect(worker.state == .ended && worker.tryPost(5) == .closed(5))
-        #expect(worker.takeUnhandled() == [])
+        #expect(worker.closeNow() == [])
     }
 
     // worker           three posters                      test
     // handles 1: waits wait for room: thread, task, task
     //                                                     cancels
     //                  have their messages back
-    @Test func cancellingGivesWaitingPostersTheirMessagesBack() async throws {
+    @Test func closingGivesWaitingPostersTheirMessagesBack() async throws {
         let steps = Stepping()
         let worker = try steps.makeThread(capacity: 1)
         try worker.start()
@@ -137,7 +136,7 @@ func join(_ thread: WorkerThread<Int>) throws { try thread.join() }
         let cancelled = Task { await worker.post(6) }
         cancelled.cancel()
         #expect(await cancelled.value == .cancelled(6))
-        worker.cancel()
+        worker.close()
         thread.join()
         #expect(refused.events == [.closed(3)])
         #expect(await task.value == .closed(4))
@@ -164,29 +163,29 @@ func join(_ thread: WorkerThread<Int>) throws { try thread.join() }
         #expect(await task.value == .pushed)
         for thread in threads { thread.join() }
         #expect(answers.events == [true, true, true])
-        worker.cancel()
+        worker.close()
         try await worker.join()
         #expect(steps.handled.events.first == 0 && Set(steps.handled.events) == [0, 1, 2, 3, 4])
     }
 
     // MARK: Nothing is lost
 
-    @Test func cancellingNowHandsBackWhatHasNotBegun() async throws {
+    @Test func closingNowHandsBackWhatHasNotBegun() async throws {
         let steps = Stepping()
         let worker = try steps.makeThread()
         try worker.start()
         for number in 1...3 { #expect(worker.tryPost(number) == .pushed) }
         await steps.begun.taken()
-        #expect(worker.cancelNow() == [2, 3])
-        #expect(worker.cancelNow() == [] && worker.takeUnhandled() == [])
+        #expect(worker.closeNow() == [2, 3])
+        #expect(worker.closeNow() == [])
         steps.goOn.signal(3)
         try await worker.join()
         #expect(steps.handled.events == [1])
     }
 
-    // posters post until they are refused; one cancels in between, and takes back
+    // posters post until they are refused; one closes in between, and takes back
     @Test(arguments: 0..<20)
-    func whatIsAcceptedBesideACancellationIsHandledOrHandedBackOnce(round: Int) throws {
+    func whatIsAcceptedBesideAClosingIsHandledOrHandedBackOnce(round: Int) throws {
         let handled = SafeArray<Int>()
         let worker = try WorkerThread<Int>(name: "race", mailboxCapacity: 3) { handled.append($0) }
         try worker.start()
@@ -194,7 +193,7 @@ func join(_ thread: WorkerThread<Int>) throws { try thread.join() }
         onThreads(4) { thread in
             if thread == 3 {
                 _ = eventually { handled.count >= round * 5 }
-                back.append(contentsOf: worker.cancelNow())
+                back.append(contentsOf: worker.closeNow())
                 return
             }
             var number = thread
@@ -207,7 +206,7 @@ func join(_ thread: WorkerThread<Int>) throws { try thread.join() }
         #expect((handled.snapshot + back.snapshot).sorted() == accepted.snapshot.sorted())
     }
 
-    @Test func aThreadThatIsCancelledBeforeItsStartHandsBackEverything() async throws {
+    @Test func aThreadThatIsClosedBeforeItsStartHandsBackEverything() async throws {
         let lifetimes = LifetimeCounter()
         var held: Counted? = Counted(1, lifetimes)
         let worker = try WorkerThread<Int>(name: "early", mailboxCapacity: 4) { [held] _ in
@@ -215,13 +214,12 @@ func join(_ thread: WorkerThread<Int>) throws { try thread.join() }
         }
         held = nil
         #expect(worker.tryPost(1) == .pushed && worker.tryPost(2) == .pushed)
-        #expect(worker.takeUnhandled() == [], "it may be started")
-        worker.cancel()
+        worker.close()
         #expect(worker.state == .ended && lifetimes.living == 0)
-        #expect(throws: WorkerThreadError.cancelled(thread: "early")) { try worker.start() }
+        #expect(throws: WorkerThreadError.closed(thread: "early")) { try worker.start() }
         try await worker.join()
-        #expect(worker.takeUnhandled() == [1, 2])
-        #expect(worker.takeUnhandled() == [])
+        #expect(worker.closeNow() == [1, 2])
+        #expect(worker.closeNow() == [])
     }
 
     @Test func anErrorOfTheHandlerEndsTheThread() async throws {
@@ -235,7 +233,7 @@ func join(_ thread: WorkerThread<Int>) throws { try thread.join() }
         #expect(throws: Refusal(number: 2)) { try join(worker) }
         #expect(worker.state == .ended && worker.tryPost(5) == .closed(5))
         #expect(steps.handled.events == [1])
-        #expect(worker.takeUnhandled() == [3, 4])
+        #expect(worker.closeNow() == [3, 4])
     }
 
     @Test func aReleasedThreadHandlesWhatItHasAccepted() async throws {

@@ -14,6 +14,7 @@
 
 #include <interlock/inline/attributes.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
 ILK_BEGIN_DECLARATIONS
@@ -49,6 +50,9 @@ ILK_TRUSTED_NONBLOCKING_END
 #else
 #define ILK__SYMBOL(name) __asm__(name)
 #endif
+
+/* How many processors the process may run on; at least 1. Of the core (platform/threads.h). */
+uint32_t ilk__thread_processors(void);
 
 /* The declarations of <dispatch/queue.h>, under names that do not meet them. */
 void *ilk__dispatch_get_current_queue(void) ILK__SYMBOL("dispatch_get_current_queue");

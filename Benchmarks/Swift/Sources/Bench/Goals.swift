@@ -94,8 +94,8 @@ struct Goal {
                 limit: .atLeast(5)
             ),
             pool(PoolWork.taskCell, "WorkerPool", "default executor", .atMost(1)),
-            pool(PoolWork.evenCell, "WorkerPool.forEach", "concurrentPerform", .atMost(1)),
-            pool(PoolWork.unevenCell, "WorkerPool.forEach", "concurrentPerform", .atMost(1)),
+            pool(PoolWork.evenCell, "concurrentForEach", "concurrentPerform, 64 strides", .atMost(1)),
+            pool(PoolWork.unevenCell, "concurrentForEach", "concurrentPerform", .atMost(1)),
             pool(PoolWork.closureCell, "DispatchQueue.async", "WorkerPool.submit", .atLeast(1)),
             pool(PoolWork.closureCell, "OperationQueue", "WorkerPool.submit", .atLeast(5)),
             pool(CacheWork.hit(threads: 1).cell, "cachedValue", "SafeDictionary", .atMost(3)),

@@ -13,7 +13,9 @@ enum PoolWork {
     static let closures = 100_000
     static let iterations = 1_000_000
 
-    static let cells = [taskCell, evenCell, unevenCell, mapCell, closureCell]
+    static let cells = [
+        taskCell, evenCell, unevenCell, unevenAtFirstCell, mapCell, syncCell, closureCell,
+    ]
 
     private static let pool = WorkerPool.shared
 
@@ -55,8 +57,11 @@ enum PoolWork {
     static let evenCell = Cell(
         title: "a loop of 1,000,000 light iterations",
         contenders: [
-            Contender("WorkerPool.forEach") { _ in
+            Contender("concurrentForEach") { _ in
                 await perOperation(iterations) { forEachLight() }
+            },
+            Contender("concurrentForEachChunk") { _ in
+                await perOperation(iterations) { forEachLightChunk() }
             },
             Contender("concurrentPerform") { _ in
                 await perOperation(iterations) {
@@ -80,33 +85,41 @@ enum PoolWork {
         ]
     )
 
-    // Not in the contender's own closure: that one is async, where the blocking form does not compile.
+    // Not in the contenders' own closures: those are async, where the blocking forms do not compile.
     private static func forEachLight() {
         let slots = slots
-        do { try pool.forEach(0..<iterations) { light($0, slots.bytes) } } catch { fatalError("\(error)") }
+        (0..<iterations).concurrentForEach { light($0, slots.bytes) }
     }
 
-    /// Iterations of which a few at the end take almost all the time.
-    static let unevenCell: Cell = {
+    private static func forEachLightChunk() {
+        let slots = slots
+        (0..<iterations).concurrentForEachChunk { for number in $0 { light(number, slots.bytes) } }
+    }
+
+    /// Iterations of which a few take almost all the time.
+    private static func uneven(_ place: String, _ isHeavy: @escaping @Sendable (Int) -> Bool) -> Cell {
         let count = 10_000
         @Sendable func work(_ number: Int) {
             var sum = number
-            for step in 0..<(number < count - count / 50 ? 10 : 5_000) { sum = sum &* 31 &+ step }
+            for step in 0..<(isHeavy(number) ? 5_000 : 10) { sum = sum &* 31 &+ step }
             keep(UInt64(truncatingIfNeeded: sum))
         }
         return Cell(
-            title: "a loop of 10,000 iterations, the last 200 of them heavy",
+            title: "a loop of 10,000 iterations, \(place) 200 of them heavy",
             contenders: [
-                Contender("WorkerPool.forEach") { _ in
-                    await perOperation(count) {
-                        blocked {
-                            do { try pool.forEach(0..<count, work) } catch { fatalError("\(error)") }
-                        }
-                    }
+                Contender("concurrentForEach") { _ in
+                    await perOperation(count) { blocked { (0..<count).concurrentForEach(work) } }
                 },
                 Contender("concurrentPerform") { _ in
                     await perOperation(count) {
                         DispatchQueue.concurrentPerform(iterations: count, execute: work)
+                    }
+                },
+                Contender("concurrentPerform, 64 strides") { _ in
+                    await perOperation(count) {
+                        DispatchQueue.concurrentPerform(iterations: 64) { part in
+                            for number in part * count / 64..<(part + 1) * count / 64 { work(number) }
+                        }
                     }
                 },
                 Contender("one thread") { _ in
@@ -114,23 +127,18 @@ enum PoolWork {
                 },
             ]
         )
-    }()
+    }
+
+    static let unevenCell = uneven("the last") { $0 >= 9_800 }
+    private static let unevenAtFirstCell = uneven("the first") { $0 < 200 }
 
     static let mapCell: Cell = {
         let count = 100_000
         let input = Array(0..<count)
+        @Sendable func suspending(_ number: Int) async -> Int { number &* 3 }
         return Cell(
             title: "a map of 100,000 elements",
             contenders: [
-                Contender("WorkerPool.map") { _ in
-                    await perOperation(count) {
-                        blocked {
-                            guard let output = try? pool.map(input, { $0 &* 3 }), output.count == count else {
-                                fatalError("lost elements")
-                            }
-                        }
-                    }
-                },
                 Contender("concurrentMap") { _ in
                     await perOperation(count) {
                         blocked {
@@ -138,10 +146,51 @@ enum PoolWork {
                         }
                     }
                 },
+                Contender("concurrentMap, child tasks") { _ in
+                    await perOperation(count) {
+                        let output = try? await input.concurrentMap { await suspending($0) }
+                        guard output?.count == count else { fatalError("lost elements") }
+                    }
+                },
                 Contender("map") { _ in
                     await perOperation(count) {
                         guard input.map({ $0 &* 3 }).count == count else { fatalError("lost elements") }
                     }
+                },
+            ]
+        )
+    }()
+
+    // MARK: Waits for a queue
+
+    static let syncCell: Cell = {
+        let count = 10_000
+        let queue = GCD.serialQueue(label: "free")
+        let semaphore = DispatchSemaphore(value: 0)
+        func limited() -> Bool { GCD.sync(on: queue, timeout: .seconds(600)) {} != nil }
+        return Cell(
+            title: "10,000 times on a free queue and back",
+            contenders: [
+                Contender("GCD.sync, a limit") { _ in
+                    await perOperation(count) {
+                        for _ in 0..<count where !limited() { fatalError("late") }
+                    }
+                },
+                Contender("GCD.sync") { _ in
+                    await perOperation(count) { blocked { for _ in 0..<count { GCD.sync(on: queue) {} } } }
+                },
+                Contender("async and a semaphore") { _ in
+                    await perOperation(count) {
+                        blocked {
+                            for _ in 0..<count {
+                                queue.async { semaphore.signal() }
+                                semaphore.wait()
+                            }
+                        }
+                    }
+                },
+                Contender("DispatchQueue.sync") { _ in
+                    await perOperation(count) { blocked { for _ in 0..<count { queue.sync {} } } }
                 },
             ]
         )

@@ -8,53 +8,34 @@ import InterlockPool
 import InterlockSync
 
 extension GCD {
-    /// Computes an expression on `queue` and delivers its value on another. Returns at once.
+    /// Runs `work` on `queue` and delivers its value on another. Returns at once.
     ///
     /// - Parameters:
-    ///   - queue: where the expression is evaluated, by default the global queue for work the user waits for.
+    ///   - queue: by default the global queue for work the user waits for.
     ///   - delivery: where `completion` runs, by default the main queue, which needs a program that drains it.
     ///   - completion: called exactly once; it sees everything the work did.
     @inlinable
     public static func run<Value: Sendable>(
-        on queue: DispatchQueue = userInitiated,
-        deliverOn delivery: DispatchQueue = main,
-        _ work: @autoclosure @escaping @Sendable () -> Value,
-        completion: @escaping @Sendable (Value) -> Void
-    ) {
-        deliver(on: queue, deliverOn: delivery, work, completion)
-    }
-
-    /// As the form for an expression, with a closure.
-    @inlinable
-    public static func run<Value: Sendable>(
-        on queue: DispatchQueue = userInitiated,
-        deliverOn delivery: DispatchQueue = main,
+        on queue: DispatchQueue = .global(qos: .userInitiated),
+        deliverOn delivery: DispatchQueue = .main,
         _ work: @escaping @Sendable () -> Value,
         completion: @escaping @Sendable (Value) -> Void
     ) {
-        deliver(on: queue, deliverOn: delivery, work, completion)
+        queue.async {
+            let value = QueueTag.running(on: queue, work)
+            delivery.async { completion(value) }
+        }
     }
 
-    /// As the form for an expression, for one that may throw; delivers its `Result`.
+    /// As the form for work that does not throw; delivers a `Result`.
     @inlinable
     public static func run<Value: Sendable>(
-        on queue: DispatchQueue = userInitiated,
-        deliverOn delivery: DispatchQueue = main,
-        _ work: @autoclosure @escaping @Sendable () throws -> Value,
-        completion: @escaping @Sendable (Result<Value, any Error>) -> Void
-    ) {
-        deliver(on: queue, deliverOn: delivery, { Result(catching: work) }, completion)
-    }
-
-    /// As the form for an expression, with a closure that may throw; delivers its `Result`.
-    @inlinable
-    public static func run<Value: Sendable>(
-        on queue: DispatchQueue = userInitiated,
-        deliverOn delivery: DispatchQueue = main,
+        on queue: DispatchQueue = .global(qos: .userInitiated),
+        deliverOn delivery: DispatchQueue = .main,
         _ work: @escaping @Sendable () throws -> Value,
         completion: @escaping @Sendable (Result<Value, any Error>) -> Void
     ) {
-        deliver(on: queue, deliverOn: delivery, { Result(catching: work) }, completion)
+        run(on: queue, deliverOn: delivery, { Result(catching: work) }, completion: completion)
     }
 
     /// Runs a closure on `queue` and suspends until its value is there.
@@ -66,7 +47,7 @@ extension GCD {
     /// - Throws: the closure's error; `CancellationError` at once where the work never runs.
     @inlinable
     public static func run<Value: Sendable>(
-        on queue: DispatchQueue = userInitiated,
+        on queue: DispatchQueue = .global(qos: .userInitiated),
         _ work: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
         try await begun(on: queue, until: nil, work)!
@@ -77,7 +58,7 @@ extension GCD {
     /// - Returns: `nil` if the work had not begun in time: it will not run, and its captures are freed.
     @inlinable
     public static func run<Value: Sendable>(
-        on queue: DispatchQueue = userInitiated,
+        on queue: DispatchQueue = .global(qos: .userInitiated),
         until deadline: ContinuousClock.Instant,
         _ work: @escaping @Sendable () throws -> Value
     ) async throws -> Value? {
@@ -87,7 +68,7 @@ extension GCD {
     /// As ``run(on:until:_:)``, if the work begins within `timeout`.
     @inlinable
     public static func run<Value: Sendable>(
-        on queue: DispatchQueue = userInitiated,
+        on queue: DispatchQueue = .global(qos: .userInitiated),
         timeout: Duration,
         _ work: @escaping @Sendable () throws -> Value
     ) async throws -> Value? {
@@ -109,20 +90,6 @@ extension GCD {
         case .ran: return try awaited.place.move().get()
         case .cancelled: throw CancellationError()
         case .late: return nil
-        }
-    }
-
-    // Inlinable, as its callers: unspecialised, the value is boxed on its way.
-    @inlinable
-    static func deliver<Value: Sendable>(
-        on queue: DispatchQueue,
-        deliverOn delivery: DispatchQueue,
-        _ work: @escaping @Sendable () -> Value,
-        _ completion: @escaping @Sendable (Value) -> Void
-    ) {
-        queue.async {
-            let value = QueueTag.running(on: queue, work)
-            delivery.async { completion(value) }
         }
     }
 }

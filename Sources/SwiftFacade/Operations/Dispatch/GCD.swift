@@ -1,31 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Names for queues, and makers of queues, which are tagged at once for `GCD.sync`.
+// Makers of queues, which are tagged at once for `GCD.sync`, and work after a delay.
 
 import Dispatch
 import InterlockPool
 import InterlockSync
 
-/// Grand Central Dispatch by name: the process's queues, and helpers that run work on them.
+/// Helpers that make dispatch queues and run work on them.
 ///
 /// May be used from any thread. On Linux a service class is only a hint: it becomes a nice value, raising it needs
 /// privilege, and nothing is inherited. Do not rely on it for order.
 public enum GCD {
-    /// The main queue: serial, and drained only under `dispatchMain()`, a run loop or an async `main`.
-    public static var main: DispatchQueue { .main }
-    /// The global queue for work the user waits on at this moment, such as animation; on Linux that for
-    /// ``userInitiated``.
-    public static var userInteractive: DispatchQueue { .global(qos: .userInteractive) }
-    /// The global queue for work the user asked for and waits for.
-    public static var userInitiated: DispatchQueue { .global(qos: .userInitiated) }
-    /// The global queue for work of no particular class.
-    public static var `default`: DispatchQueue { .global(qos: .default) }
-    /// The global queue for longer work whose progress the user may see.
-    public static var utility: DispatchQueue { .global(qos: .utility) }
-    /// The global queue for work the user does not see.
-    public static var background: DispatchQueue { .global(qos: .background) }
-
-    /// A queue that runs one piece of work at a time, in the order given.
+    /// A queue that runs one piece of work at a time, in the order given. ``sync(on:_:)`` knows its target, which
+    /// libdispatch does not tell of a queue that `DispatchQueue.init` made.
     ///
     /// - Parameters:
     ///   - label: names the queue in reports and debuggers; unique in the program.
@@ -54,5 +41,38 @@ public enum GCD {
         let queue = DispatchQueue(label: label, qos: qos, attributes: .concurrent, target: target)
         _ = QueueTag.of(queue, width: .concurrent, target: target)
         return queue
+    }
+
+    // MARK: Later
+
+    /// Runs `work` on `queue`, no earlier than `delay` from now.
+    ///
+    /// Returns at once. The delay is measured on the monotonic clock; zero or less means as soon as possible.
+    ///
+    /// - Parameters:
+    ///   - queue: by default the main queue, which needs a program that drains it.
+    ///   - work: runs once, unless cancelled before.
+    /// - Returns: the handle that cancels it and gives its value. Dropping it does not cancel.
+    @discardableResult
+    public static func after<Value: Sendable>(
+        _ delay: Duration,
+        on queue: DispatchQueue = .main,
+        _ work: @escaping @Sendable () throws -> Value
+    ) -> DelayedWork<Value> {
+        let work = DelayedWork(at: moment(in: delay), work)
+        arm(work, at: .after(delay), on: queue)
+        return work
+    }
+
+    /// A timer that fires early by the deadline's clock is armed again.
+    private static func arm<Value>(_ work: DelayedWork<Value>, at due: DispatchTime, on queue: DispatchQueue)
+    {
+        queue.asyncAfter(deadline: due) {
+            if DispatchTime.now() < due {
+                arm(work, at: due, on: queue)
+            } else {
+                QueueTag.running(on: queue) { work.run() }
+            }
+        }
     }
 }

@@ -17,9 +17,6 @@ import InterlockSync
 /// it will not run; or at once when it is cancelled before the queue has it. Dropping the throttler does not drop the
 /// last operation. May be used from any thread; no call blocks, and no thread is held by a wait.
 public final class OperationThrottler: Sendable {
-    /// Which operations of an interval run.
-    public typealias Edges = DeliveryEdges
-
     private let pacer: Pacer<any HeldBackOperation>
 
     /// Makes a throttler.
@@ -32,7 +29,7 @@ public final class OperationThrottler: Sendable {
     public convenience init(
         for interval: Duration,
         on queue: OperationQueue,
-        edges: Edges = .both,
+        edges: DeliveryEdges = .both,
         clock: any Clock<Duration> = ContinuousClock()
     ) {
         self.init(for: interval, on: OperationTarget { queue.addOperation($0) }, edges: edges, clock: clock)
@@ -42,7 +39,7 @@ public final class OperationThrottler: Sendable {
     public convenience init(
         for interval: Duration,
         on queue: InterlockQueue,
-        edges: Edges = .both,
+        edges: DeliveryEdges = .both,
         clock: any Clock<Duration> = ContinuousClock()
     ) {
         self.init(
@@ -53,7 +50,8 @@ public final class OperationThrottler: Sendable {
         )
     }
 
-    init(for interval: Duration, on target: OperationTarget, edges: Edges, clock: any Clock<Duration>) {
+    init(for interval: Duration, on target: OperationTarget, edges: DeliveryEdges, clock: any Clock<Duration>)
+    {
         pacer = Pacer(for: interval, .throttle, edges, on: clock, wake: target.take)
     }
 

@@ -16,7 +16,7 @@ import InterlockSync
 /// }
 /// try journal.start()
 /// guard journal.tryPost(Data("begin".utf8)).isPushed else { fatalError("full") }
-/// journal.cancel()
+/// journal.close()
 /// try await journal.join()
 /// ```
 ///
@@ -26,13 +26,13 @@ import InterlockSync
 /// |---|---|---|
 /// | ``WorkerThreadState/idle`` | accepted while there is room | waits for ``start()`` |
 /// | ``WorkerThreadState/running`` | accepted while there is room | is handled |
-/// | ``WorkerThreadState/cancelling`` | `closed`, with the message | is handled |
-/// | ``WorkerThreadState/ended`` | `closed`, with the message | is handed back by ``takeUnhandled()`` |
+/// | ``WorkerThreadState/closing`` | `closed`, with the message | is handled |
+/// | ``WorkerThreadState/ended`` | `closed`, with the message | is handed back by ``closeNow()`` |
 ///
 /// An accepted message is handled once, or handed back once, unless the object is released: then the thread handles what
-/// it has accepted and ends, as by ``cancel()``; messages of one that was not started are released.
+/// it has accepted and ends, as by ``close()``; messages of one that was not started are released.
 ///
-/// If the handler throws, the thread ends: `join()` throws that error, and ``takeUnhandled()`` has the messages behind
+/// If the handler throws, the thread ends: `join()` throws that error, and ``closeNow()`` has the messages behind
 /// the one that failed.
 ///
 /// Every method is thread-safe. The handler sees what the poster of its message did before; what waits for the end sees
@@ -48,7 +48,7 @@ public final class WorkerThread<Message: Sendable>: Sendable {
     ///   - mailboxCapacity: How many messages wait at most, from 1 up.
     ///   - stackSize: In bytes; `nil`: the system's.
     ///   - nice: Added to the process's: from -20 to 19, below 0 only with privilege.
-    ///   - handler: Called with each message, on the thread. Released there at its end, or by the ``cancel()`` of a
+    ///   - handler: Called with each message, on the thread. Released there at its end, or by the ``close()`` of a
     ///     thread that was not started.
     /// - Throws: ``WorkerThreadError/invalidOption(_:_:)`` or ``WorkerThreadError/outOfMemory(mailboxCapacity:)``.
     public init(
@@ -70,7 +70,7 @@ public final class WorkerThread<Message: Sendable>: Sendable {
     }
 
     deinit {
-        core.cancel()
+        core.close()
     }
 
     /// The name that the thread was made with.
@@ -91,7 +91,7 @@ public final class WorkerThread<Message: Sendable>: Sendable {
     /// Starts the thread. Blocks until it runs with its nice value.
     ///
     /// - Throws: ``WorkerThreadError/unavailable(_:)`` or ``WorkerThreadError/refusedNice(_:code:)``: it is not started,
-    ///   and its messages wait; ``WorkerThreadError/cancelled(thread:)``.
+    ///   and its messages wait; ``WorkerThreadError/closed(thread:)``.
     /// - Precondition: It was not started; a second start is reported and ends the process.
     public func start() throws(WorkerThreadError) {
         try core.start()
@@ -100,28 +100,19 @@ public final class WorkerThread<Message: Sendable>: Sendable {
     /// Refuses further messages, and has the thread end when it has handled those it has accepted. Does not wait; a
     /// second call does nothing. Messages waiting to be posted come back to their posters.
     ///
-    /// A thread that was not started ends at once; ``takeUnhandled()`` has its messages.
-    public func cancel() {
-        core.cancel()
+    /// A thread that was not started ends at once; ``closeNow()`` has its messages.
+    public func close() {
+        core.close()
     }
 
-    /// As ``cancel()``, and takes back the messages that the thread has not begun to handle. Waits only for posts in the
+    /// As ``close()``, and moves out the messages that the thread has not begun to handle: also those of a thread that
+    /// has ended by its handler's error, or was never started. Each is handed back once. Waits only for posts in the
     /// middle of their push.
     ///
     /// - Returns: Those messages, the oldest first. They will not be handled.
     /// - Complexity: O(messages).
-    public func cancelNow() -> [Message] {
-        core.cancel()
+    public func closeNow() -> [Message] {
+        core.close()
         return core.drain()
-    }
-
-    /// Moves out the messages that were accepted and will not be handled: of a thread that has ended without handling
-    /// them, by its handler's error or because it was cancelled before it was started. Each is handed back once. Waits
-    /// as ``cancelNow()``.
-    ///
-    /// - Returns: Those messages, the oldest first; none as long as the thread may handle them.
-    /// - Complexity: O(messages).
-    public func takeUnhandled() -> [Message] {
-        core.state == .ended ? core.drain() : []
     }
 }

@@ -2,9 +2,9 @@
 //
 // What a worker thread's owner and the thread share: the mailbox, the state, the handler until it runs.
 //
-//   idle ──start──▶ running ──cancel──▶ cancelling ──mailbox drained──▶ ended
+//   idle ──start──▶ running ──close──▶ closing ──mailbox drained──────▶ ended
 //     │                └──────────the handler throws──────────────────▶ ended
-//     └──cancel────────────────────────────────────────────────────────▶ ended
+//     └──close─────────────────────────────────────────────────────────▶ ended
 //
 // The mailbox is closed before the state leaves idle or running, or right after, by the same thread. A push that
 // succeeds beside the closing is in the ring, and the ring answers closed only when it is drained: so the thread, or
@@ -71,7 +71,7 @@ final class WorkerThreadCore<Message: Sendable>: Sendable {
                 "it was started already; it is \(before.state)"
             )
         }
-        if before.state != .idle { throw .cancelled(thread: options.name) }
+        if before.state != .idle { throw .closed(thread: options.name) }
         let answer = Promise<WorkerThreadError?>()
         do throws(ThreadUnavailable) {
             try OwnThread.start(named: options.name, stackSize: options.stackSize) { [self] in
@@ -89,7 +89,7 @@ final class WorkerThreadCore<Message: Sendable>: Sendable {
         }
     }
 
-    /// The thread was not started: it is idle again, or ended if it was cancelled meanwhile.
+    /// The thread was not started: it is idle again, or ended if it was closed meanwhile.
     private func takeBackStart() {
         let isEnded = current.withLock { status in
             status = Status(state: status.state == .running ? .idle : .ended)
@@ -112,9 +112,9 @@ final class WorkerThreadCore<Message: Sendable>: Sendable {
         }
     }
 
-    func cancel() {
+    func close() {
         let endsHere = current.withLock { status in
-            if status.state == .running { status.state = .cancelling }
+            if status.state == .running { status.state = .closing }
             guard status.state == .idle else { return false }
             status.state = .ended
             return true

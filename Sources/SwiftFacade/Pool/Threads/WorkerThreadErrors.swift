@@ -11,7 +11,7 @@ public enum WorkerThreadState: Int, Sendable, Comparable {
     /// Handles messages, and accepts them.
     case running
     /// Accepts none; handles those it has accepted.
-    case cancelling
+    case closing
     /// Handles none any more.
     case ended
 
@@ -29,8 +29,8 @@ public enum WorkerThreadError: Error, Hashable, CustomStringConvertible {
     case unavailable(ThreadUnavailable)
     /// The system refused the nice value, with the reason as in `errno`. It may be started again later.
     case refusedNice(Int, code: Int32)
-    /// It was cancelled before it was started.
-    case cancelled(thread: String)
+    /// It was closed before it was started.
+    case closed(thread: String)
 
     /// A sentence.
     public var description: String {
@@ -40,7 +40,7 @@ public enum WorkerThreadError: Error, Hashable, CustomStringConvertible {
         case .unavailable(let error): error.description
         case .refusedNice(let nice, let code):
             "the system refused the nice value \(nice): \(ThreadUnavailable.reason(code))"
-        case .cancelled(let thread): "the thread \"\(thread)\" was cancelled before it was started"
+        case .closed(let thread): "the thread \"\(thread)\" was closed before it was started"
         }
     }
 }

@@ -14,13 +14,13 @@ import InterlockSync
 /// ```swift
 /// let pool = try WorkerPool(name: "thumbnails", threads: 4)
 /// let image = try await pool.run { decode(name) }
-/// let sizes = try await pool.map(urls) { $0.path.count }
+/// let sizes = try await urls.concurrentMap(on: pool) { $0.path.count }
 /// guard pool.submit({ crawl(url) }) else { fatalError("closed") }
 /// ```
 ///
-/// Every method is thread-safe. Work may submit more work, and may wait: a worker that waits for a
-/// `run(priority:_:)`, a ``WorkerGroup`` or a loop of its own pool runs jobs that it waits for meanwhile, and no others;
-/// without one, another thread takes its place. So a lock may be held over such a wait. For a wait of another kind,
+/// Every method is thread-safe. Work may submit more work, and may wait: a worker that waits for a `run(priority:_:)` or
+/// a ``WorkerGroup`` of its own pool runs jobs that it waits for meanwhile, and no others; without one, another thread
+/// takes its place. A loop that a worker makes (`concurrentForEach`) it works on itself. So a lock may be held over such a wait. For a wait of another kind,
 /// ``withBlockingCall(_:)`` has another thread take over.
 ///
 /// What was accepted runs, unless ``closeNow(returningTo:)`` hands it back. A pool that is released closes, and its

@@ -16,7 +16,7 @@ import Interlock
 
     // Downloads with callbacks overlap on any machine: a thread of their own each would need more than the pool has.
     @Test func fifteenDownloadsWithThreePermitsNeverExceedThreeAndAllFinish() async throws {
-        let runner = BoundedRunner(limit: 3, on: GCD.utility, name: "downloads")
+        let runner = BoundedRunner(limit: 3, on: .global(qos: .utility), name: "downloads")
         #expect(runner.limit == 3 && runner.name == "downloads")
         let (crowd, done) = (Crowd(), Trace<Int>())
         let started = VisibleMutex<[Completion<Int>]>([])
@@ -108,7 +108,7 @@ import Interlock
     }
 
     @Test func jobsSubmittedByManyThreadsAllRun() async throws {
-        let runner = BoundedRunner(limit: 3, on: GCD.utility)
+        let runner = BoundedRunner(limit: 3, on: .global(qos: .utility))
         let (crowd, ran) = (Crowd(), Counter())
         let rounds = repetitions(5_000, underThreadSanitizer: 500)
         await blocking {
@@ -167,7 +167,7 @@ import Interlock
     }
 
     @Test func aCancellationInARaceWithTheBeginningDecidesOnce() async throws {
-        let runner = BoundedRunner(limit: 1, on: GCD.utility)
+        let runner = BoundedRunner(limit: 1, on: .global(qos: .utility))
         for _ in 0..<repetitions(2_000, underThreadSanitizer: 200) {
             let ran = Counter()
             let job = runner.submit { ran.increment() }

@@ -58,7 +58,7 @@ import Interlock
 
     @Test func aTimerFiresOnceOnTheMainQueueByDefault() async throws {
         let key = key
-        GCD.main.setSpecific(key: key, value: "main")
+        DispatchQueue.main.setSpecific(key: key, value: "main")
         let ran = Promise<String?>()
         let before = DispatchTime.now().uptimeNanoseconds
         let timer = GCD.timer(after: .milliseconds(3)) { _ in ran.fulfil(DispatchQueue.getSpecific(key: key))

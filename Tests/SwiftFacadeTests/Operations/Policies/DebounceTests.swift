@@ -107,7 +107,7 @@ import Interlock
     // both:      |0       2|         3 …
     @Test func aThrottlerRunsOneAnInterval() async throws {
         for (edges, expected) in [
-            (OperationThrottler.Edges.leading, [0, 3]), (.trailing, [2, 3]), (.both, [0, 2, 3]),
+            (DeliveryEdges.leading, [0, 3]), (.trailing, [2, 3]), (.both, [0, 2, 3]),
         ] {
             let (clock, trace, queue) = (ManualClock(), Trace<Int>(), OperationQueue())
             let throttler = OperationThrottler(for: .seconds(1), on: queue, edges: edges, clock: clock)

@@ -78,7 +78,7 @@ struct Photos {
         try await working.wait()
         print("\(written.count) written, rejected: \(rejections.snapshot.map(\.file))")
 
-        let checks = BoundedRunner(limit: 2, on: GCD.utility)
+        let checks = BoundedRunner(limit: 2, on: .global(qos: .utility))
         let sizes = SafeArray<Int>()
         for file in written.snapshot {
             checks.submit { sizes.append((try? Data(contentsOf: file).count) ?? 0) }

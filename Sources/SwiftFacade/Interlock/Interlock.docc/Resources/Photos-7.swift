@@ -48,7 +48,7 @@ func samples(in folder: URL) throws -> [URL] {
 
 /// Stands for a function of a network library: calls back when the file was sent, with the number of bytes.
 func send(_ file: URL, _ done: @escaping @Sendable (Int?, (any Error)?) -> Void) {
-    GCD.utility.async {
+    DispatchQueue.global(qos: .utility).async {
         do { done(try Data(contentsOf: file).count, nil) } catch { done(nil, error) }
     }
 }

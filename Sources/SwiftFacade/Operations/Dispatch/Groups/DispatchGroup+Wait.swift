@@ -181,7 +181,7 @@ extension DispatchGroup {
     /// - Complexity: O(*n*) in the jobs, when `body` is called.
     public func notifyResults<Value: Sendable>(
         of type: Value.Type = Value.self,
-        queue: DispatchQueue = GCD.main,
+        queue: DispatchQueue = .main,
         execute body: @escaping @Sendable (CollectedResults<Value>) -> Void
     ) {
         notify(queue: queue) {

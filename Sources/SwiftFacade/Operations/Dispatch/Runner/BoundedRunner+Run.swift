@@ -18,7 +18,7 @@ extension BoundedRunner {
     /// - Returns: the handle that cancels it, and frees `work` at once.
     @discardableResult
     public func run<Value: Sendable>(
-        deliverOn delivery: DispatchQueue = GCD.main,
+        deliverOn delivery: DispatchQueue = .main,
         _ work: @escaping @Sendable () throws -> Value,
         completion: @escaping @Sendable (Result<Value, any Error>) -> Void
     ) -> RunnerJob {
@@ -77,7 +77,7 @@ extension BoundedRunner {
     @discardableResult
     public func wrap<Value: Sendable>(
         _ label: String = "",
-        deliverOn delivery: DispatchQueue = GCD.main,
+        deliverOn delivery: DispatchQueue = .main,
         file: StaticString = #fileID,
         line: UInt = #line,
         _ start: @escaping @Sendable (Completion<Value>) throws -> Void,

@@ -9,7 +9,7 @@ import InterlockSync
 /// Runs closures on a queue, at most ``limit`` at a time, first come, first served.
 ///
 /// ```swift
-/// let downloads = BoundedRunner(limit: 4, on: GCD.utility)
+/// let downloads = BoundedRunner(limit: 4, on: .global(qos: .utility))
 /// for url in urls {
 ///     downloads.submit { crawl(url) }
 /// }
@@ -37,7 +37,7 @@ public final class BoundedRunner: Sendable {
     /// - Parameters:
     ///   - limit: how many jobs run at once, at most. Below 1 is misuse.
     ///   - queue: runs the jobs, by default a global queue. With a serial queue they run one at a time.
-    public init(limit: Int, on queue: DispatchQueue = GCD.utility, name: String = "") {
+    public init(limit: Int, on queue: DispatchQueue = .global(qos: .utility), name: String = "") {
         if limit < 1 {
             misuse("BoundedRunner.init", "limit: \(limit)", "at least one job must be allowed at a time")
         }

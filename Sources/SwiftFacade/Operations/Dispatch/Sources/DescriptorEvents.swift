@@ -91,7 +91,9 @@ public final class DescriptorEvents: AsyncSequence, Sendable {
 
     /// Ends the sequence. Does not wait: ``finished()`` does. An event that was not taken is dropped.
     ///
-    /// - Returns: whether this call ended it.
+    /// Apart from ``finished()``, so that a loop over the sequence may call it: one that waited would wait for itself.
+    ///
+    /// - Returns: whether this call ended it, as of each `cancel` here: of several callers one has.
     @discardableResult
     public func cancel() -> Bool {
         watch.mailbox.close()

@@ -32,7 +32,9 @@ public final class SignalEvents: AsyncSequence, Sendable {
 
     /// Ends the sequence. Does not wait: ``finished()`` does. Events that were not taken are dropped.
     ///
-    /// - Returns: whether this call ended it.
+    /// Apart from ``finished()``, so that a loop over the sequence may call it: one that waited would wait for itself.
+    ///
+    /// - Returns: whether this call ended it, as of each `cancel` here: of several callers one has.
     @discardableResult
     public func cancel() -> Bool {
         core.mailbox.close()

@@ -9,7 +9,7 @@ import InterlockSync
 /// Calls a closure with the last of values that come in quick succession: when none has come after it for the interval.
 ///
 /// ```swift
-/// let search = Debouncer<String>(for: .milliseconds(300), on: GCD.main) { text in find(text) }
+/// let search = Debouncer<String>(for: .milliseconds(300), on: .main) { text in find(text) }
 /// search.submit("in")
 /// search.submit("interlock")  // find("interlock"), 300 ms later
 /// ```
@@ -37,7 +37,7 @@ public final class Debouncer<Value: Sendable>: Sendable {
         for interval: Duration,
         maximumDelay: Duration? = nil,
         edges: DeliveryEdges = .trailing,
-        on queue: DispatchQueue = GCD.main,
+        on queue: DispatchQueue = .main,
         clock: any Clock<Duration> = ContinuousClock(),
         _ handler: @escaping @Sendable (Value) -> Void
     ) {

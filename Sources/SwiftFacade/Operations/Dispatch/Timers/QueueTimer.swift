@@ -117,7 +117,7 @@ extension GCD {
         every interval: Duration,
         after delay: Duration? = nil,
         leeway: Duration = .zero,
-        on queue: DispatchQueue = main,
+        on queue: DispatchQueue = .main,
         _ handler: @escaping @Sendable (TimerTick) -> Void
     ) -> QueueTimer {
         checkTimer("GCD.timer", every: interval, leeway: leeway)
@@ -141,7 +141,7 @@ extension GCD {
     public static func timer(
         after delay: Duration,
         leeway: Duration = .zero,
-        on queue: DispatchQueue = main,
+        on queue: DispatchQueue = .main,
         _ handler: @escaping @Sendable (TimerTick) -> Void
     ) -> QueueTimer {
         checkTimer("GCD.timer", every: nil, leeway: leeway)

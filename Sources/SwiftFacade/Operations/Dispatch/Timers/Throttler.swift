@@ -9,7 +9,7 @@ import InterlockSync
 /// Calls a closure with at most one value an interval of those that come in quick succession.
 ///
 /// ```swift
-/// let progress = Throttler<Double>(for: .milliseconds(100), on: GCD.main) { part in print(part) }
+/// let progress = Throttler<Double>(for: .milliseconds(100), on: .main) { part in print(part) }
 /// for part in [0.25, 0.5, 0.75, 1] { progress.submit(part) }
 /// ```
 ///
@@ -35,7 +35,7 @@ public final class Throttler<Value: Sendable>: Sendable {
     public init(
         for interval: Duration,
         edges: DeliveryEdges = .both,
-        on queue: DispatchQueue = GCD.main,
+        on queue: DispatchQueue = .main,
         clock: any Clock<Duration> = ContinuousClock(),
         _ handler: @escaping @Sendable (Value) -> Void
     ) {

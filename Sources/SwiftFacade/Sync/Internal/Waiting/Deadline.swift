@@ -34,6 +34,7 @@ package func moment(in timeout: Duration) -> ContinuousClock.Instant {
 }
 
 /// Whether nothing can begin any more before `deadline`.
+@usableFromInline
 package func hasPassed(_ deadline: UInt64) -> Bool { deadline != forever && deadline <= ilk_now_ns() }
 
 /// The same for a task's wait, which may have no limit.
