@@ -167,7 +167,7 @@ enum PoolWork {
         let count = 10_000
         let queue = GCD.serialQueue(label: "free")
         let semaphore = DispatchSemaphore(value: 0)
-        func limited() -> Bool { GCD.sync(on: queue, timeout: .seconds(600)) {} != nil }
+        @Sendable func limited() -> Bool { GCD.sync(on: queue, timeout: .seconds(600)) {} != nil }
         return Cell(
             title: "10,000 times on a free queue and back",
             contenders: [

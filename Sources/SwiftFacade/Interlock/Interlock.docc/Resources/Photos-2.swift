@@ -54,7 +54,7 @@ struct Photos {
         let files = try samples(in: folder)
         defer { try? FileManager.default.removeItem(at: folder) }
 
-        let written = try await WorkerPool.shared.map(files) { file in
+        let written = try await files.concurrentMap(on: .shared) { file in
             let picture = try? decode(try Data(contentsOf: file), of: file)
             guard let picture else { return false }
             try write(soften(picture), to: file.appendingPathExtension("soft"))

@@ -16,10 +16,10 @@ extension RandomAccessCollection where Self: Sendable {
     ///
     /// For bodies so light that a loop over the part is worth more than a call an element. May be called from any
     /// thread, also inside another loop. Blocks the calling thread, which works too, until all threads are done. Where
-    /// the pool has too few free threads, or is closed, those there are do the work, the calling one at least: an
-    /// element that waits for another to be in progress may then wait for ever.
+    /// the pool has too few free threads, or is closed, those there are do the work, the calling one at least. So an
+    /// element that waits for another to be in progress may wait for ever, also where both are in one part.
     ///
-    /// A part is one element at first, and grows while parts take less than about a microsecond for each thread. Parts
+    /// A part is one element at first, and grows while parts take less than about 2 µs for each thread. Parts
     /// are begun in order. After an error no further part is begun; all before it run, so the error thrown is the first
     /// by position, as of a sequential loop.
     ///
@@ -49,7 +49,7 @@ extension RandomAccessCollection where Self: Sendable {
 
     /// Calls `body` with each element, several at a time; otherwise as ``concurrentForEachChunk(on:maxConcurrency:_:)``.
     ///
-    /// Elements that block, or take longer than about a microsecond, are handed out one by one. After an error no
+    /// Elements that block, or take longer than about 2 µs for each thread, are handed out one by one. After an error no
     /// element behind it is begun.
     @inlinable @inline(__always)
     @_disfavoredOverload

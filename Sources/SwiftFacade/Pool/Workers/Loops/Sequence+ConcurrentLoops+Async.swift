@@ -8,7 +8,7 @@ extension Sequence where Element: Sendable {
     /// The results of `transform` for each element, in the elements' order, computed several at a time.
     ///
     /// Child tasks of the calling one, as many as `maxConcurrency`, take the elements in order: one by one, where an
-    /// element takes longer than about a microsecond. The first error (in time) cancels them, no further element is
+    /// element takes longer than about 2 µs for each of them. The first error (in time) cancels them, no further element is
     /// begun, and the error is thrown once they have ended. A cancellation of the calling task does the same: the
     /// outcome is that of the elements in progress, or `CancellationError` where an element was not begun.
     ///
