@@ -12,7 +12,7 @@ extension AsyncOperation {
 
     /// Runs `handler` if the operation is cancelled while executing, at once if it has been.
     ///
-    /// The handler runs once, on the thread that cancels, before the operation finishes; it is freed unused where the
+    /// The handler runs once, on the thread that cancels, before the operation finishes with the cancellation; it is freed unused where the
     /// operation ends otherwise. Added to one that was cancelled and has finished with that, it runs too: what the work
     /// had begun is stopped. Cancelled before its work began, the operation runs neither work nor handler.
     public final func onCancel(_ handler: @escaping @Sendable () -> Void) {
@@ -31,6 +31,13 @@ extension AsyncOperation {
         ReadyPosting.around(self) { super.cancel() }
         tellQueueIfReady()
         announce(.cancelled, to: listeners)
+    }
+
+    /// A callback that comes after the cancellation, also out of a handler, ends the operation with that.
+    final func complete(_ outcome: Outcome) -> Bool {
+        if !isCancelled { return finish(outcome) }
+        finish(error: cancellationError)
+        return false
     }
 
     /// No call can come any more.

@@ -59,7 +59,7 @@ extension AsyncOperation {
         let stopsExecuting = wasExecuting && isObservedExecuting
         if stopsExecuting { willChangeValue(for: \.isExecuting) }
         willChangeValue(for: \.isFinished)
-        let held = record.withLock { record in
+        var held = record.withLock { record in
             DependencyGraph.retire(&record.vertex)
             return record.end()
         }
@@ -73,6 +73,6 @@ extension AsyncOperation {
         held.queue?.operationHasFinished()
         for hook in held.stateHooks { hook(.finished) }
         announceEnd(held)
-        for hook in held.finishHooks { hook.body(self) }
+        for hook in held.finishHooks.takeAll() { hook(self) }
     }
 }

@@ -126,7 +126,8 @@ extension AsyncOperation: EndingWork {
     }
 
     package final func removeEndHook(_ id: UInt64) {
-        record.withLock { $0.removeFinishHook(id) }
+        let removed = record.withLock { $0.removeFinishHook(id) }
+        withExtendedLifetime(removed) {}
     }
 
     /// The outcome, known to be there.

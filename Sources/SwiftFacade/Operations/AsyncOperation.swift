@@ -199,6 +199,8 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
 
     final func runWork() {
         announceDidStart()
+        // An observer, or another thread, may have ended it.
+        if record.withLock({ $0.ending }) != nil { return }
         ThreadDiagnosis.working(on: self, "operation \(displayName)") { execute() }
     }
 
@@ -212,7 +214,8 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
     /// A suspended queue starts nothing, cancelled operations included. Resume a queue before you drop it: otherwise it
     /// and its operations keep each other, unfinished, for as long as the process.
     ///
-    /// Runs the ``onChange(_:)`` and ``onCancel(_:)`` handlers before it returns, and blocks no longer than they do.
+    /// The first call runs the ``onChange(_:)`` and ``onCancel(_:)`` handlers before it returns, and blocks no longer than
+    /// they do.
     public final override func cancel() {
         // A queue may have started and ended it before this call comes to leave the upstream.
         let (cancel, listeners, upstream) = record.withLock {

@@ -127,7 +127,7 @@ enum DependencyGraph {
         var unfinished: [Operation] = []
         var pending = [start]
         while let operation = pending.popLast() {
-            for dependency in operation.dependencies where walk.meets(dependency) && !dependency.isFinished {
+            for dependency in operation.waitedFor where walk.meets(dependency) && !dependency.isFinished {
                 unfinished.append(dependency)
                 pending.append(dependency)
             }

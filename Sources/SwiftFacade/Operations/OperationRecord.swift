@@ -21,8 +21,6 @@ struct OperationRecord {
     enum Launch { case end, cancelled, admit, run }
     struct Decided { var isFirst: Bool, mustEnd: Bool }
     struct Edge { var source: Operation, gate: DependencyGate, order: DependencyOrder.Edge? }
-    /// `body` is given the operation.
-    struct Hook { var id: UInt64, body: @Sendable (Operation) -> Void }
 
     /// How the operation ends; the value is in the record's slot.
     enum Ending {
@@ -37,7 +35,8 @@ struct OperationRecord {
         var edges: [Edge] = []
         var gates: [DependencyGate] = []
         var cancelHandlers: [@Sendable () -> Void] = []
-        var finishHooks: [Hook] = []
+        /// Given the operation.
+        var finishHooks = EndHooks<@Sendable (Operation) -> Void>()
         var stateHooks: [@Sendable (OperationEvent) -> Void] = []
         /// The queue that it was added to, by a call of this module.
         var queue: (any ExplainingQueue)?
@@ -77,7 +76,8 @@ struct OperationRecord {
     private var hasWaited = false
     private var isNudging = false
     private var shutGates = 0
-    private var lastHook: UInt64 = 0
+    /// Whether it came to `starting`.
+    private(set) var hasStarted = false
 
     init(work: OperationWork?) {
         held = Holdings(body: work)
@@ -104,6 +104,7 @@ struct OperationRecord {
         if ending == nil, isCancelled { ending = .failure(cancelled()) }
         if ending != nil { return .end }
         work.move(to: .starting)
+        hasStarted = true
         return .launch
     }
 
@@ -277,15 +278,14 @@ struct OperationRecord {
     /// Keeps a hook for the end; nil after the end, and the caller runs it.
     mutating func addFinishHook(_ body: @escaping @Sendable (Operation) -> Void) -> UInt64? {
         if hasEnded { return nil }
-        lastHook += 1
-        held.finishHooks.append(Hook(id: lastHook, body: body))
-        return lastHook
+        return held.finishHooks.add(body)
     }
 
     var hookCount: Int { held.finishHooks.count }
 
-    mutating func removeFinishHook(_ id: UInt64) {
-        held.finishHooks.removeAll { $0.id == id }
+    /// The hook, for the caller to free outside the lock.
+    mutating func removeFinishHook(_ id: UInt64) -> (@Sendable (Operation) -> Void)? {
+        held.finishHooks.remove(id)
     }
 
     // MARK: The graph (DependencyGraph.swift)

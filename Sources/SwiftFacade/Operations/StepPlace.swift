@@ -46,7 +46,7 @@ final class StepPlace: OperationQueue, @unchecked Sendable {
         on queue: any GroupQueue
     ) throws(OperationDeadlocked) {
         let isOwn = queue.hasPlace(for: step)
-        if !inner.isReady, let awaited = circle(from: inner, to: step, holding: isOwn ? queue : nil) {
+        if let awaited = circle(from: inner, to: step, holding: isOwn ? queue : nil) {
             throw OperationDeadlocked(
                 operation: bareMisuseName(step.name, of: step),
                 awaited: bareMisuseName(awaited.name, of: awaited)

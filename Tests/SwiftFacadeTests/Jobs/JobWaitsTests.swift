@@ -24,17 +24,17 @@ import Interlock
         let told = third.explainWaiting()
         #expect(Set(told["third"]?.reasons ?? []) == [.dependency("first"), .dependency("second")])
         #expect(
-            Set(told["second"]?.reasons ?? []) == [.dependency("first"), .dependency("nowhere")]
+            Set(told["second"]?.reasons ?? []) == [.dependency("first"), .dependency("nowhere (job)")]
         )
         #expect(told["first"]?.reasons == [.dependency("running")])
-        #expect(told["nowhere"]?.reasons == [.dependencyInNoQueue("nowhere")])
-        #expect(told.entries.last?.reasons == [.noQueue])
+        #expect(told["nowhere (job)"]?.reasons == [.dependencyInNoQueue("nowhere")])
+        #expect(told["nowhere"]?.reasons == [.noQueue])
         #expect(told.entries.count == 6 && told.circle == nil)
         // Of the queue: the same, from all of its jobs.
         #expect(Set(queue.explainWaiting().entries.map(\.operation)) == Set(told.entries.map(\.operation)))
         held.countDown()
         _ = await first.outcome
-        #expect(second.explainWaiting()["nowhere"]?.reasons == [.dependencyInNoQueue("nowhere")])
+        #expect(second.explainWaiting()["nowhere (job)"]?.reasons == [.dependencyInNoQueue("nowhere")])
         other.enqueue(nowhere)
         try await third.value
         #expect(third.explainWaiting().entries.isEmpty)

@@ -16,7 +16,7 @@ import InterlockSync
 /// page.excludes(keychain, downloads)
 /// ```
 ///
-/// Values of the same name are of the same category. A value of constants: may be used from any thread.
+/// Values of the same name are of the same category, and equal where their limits are. A value of constants: may be used from any thread.
 public struct ExclusionCategory: Sendable, Hashable, CustomStringConvertible {
     /// The name.
     public let name: String
@@ -67,11 +67,20 @@ extension AsyncOperation {
     /// - Complexity: O(*c*) in its categories to take them, and in their limits to give them back, whatever else waits.
     @discardableResult
     public final func excludes(_ categories: ExclusionCategory...) -> Self {
+        var other: ExclusionCategory?
         changePolicies("excludes") { policies in
-            for category in categories
-            where !policies.categories.contains(where: { $0.name == category.name }) {
-                policies.categories.append(category)
+            for category in categories {
+                let known = policies.categories.first { $0.name == category.name }
+                if known == nil { policies.categories.append(category) }
+                if let known, known != category { other = known }
             }
+        }
+        if let other {
+            misuse(
+                "AsyncOperation.excludes",
+                displayName,
+                "the category \"\(other.name)\" is given a limit of \(other.limit), and another one"
+            )
         }
         return self
     }

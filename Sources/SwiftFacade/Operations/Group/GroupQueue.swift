@@ -68,13 +68,12 @@ enum GroupCircle {
         _ met: inout Met
     ) -> ChildRefused.Reason? {
         // Most children wait for nothing.
-        var pending = children.filter { !$0.dependencies.isEmpty || $0 is any ChildHolder }
+        var pending = children.filter { !$0.waitedFor.isEmpty }
         if pending.isEmpty { return nil }
         let queued = Set((queue?.queuedBehindOnlyPlace ?? []).map(ObjectIdentifier.init))
         while let operation = pending.popLast() {
             if operation.isFinished { continue }
-            for above in operation.dependencies + ((operation as? any ChildHolder)?.unfinishedChildren ?? [])
-            {
+            for above in operation.waitedFor {
                 if above === group { return .waitsForGroup }
                 if !met.insert(above) || isKnown(above) { continue }
                 if queued.contains(ObjectIdentifier(above)), ChildEnd.isUnstarted(above) {

@@ -51,12 +51,13 @@ extension QueueCore {
 
     /// The queue was shut down. Not started here: a closed queue's caller runs nobody's handlers in place of a thread.
     private func end(refused operation: Operation) {
-        if let own = operation as? any QueuedOperation {
-            own.refuse(OperationQueueClosed(queue: name))
-        } else {
+        guard let own = operation as? any QueuedOperation else {
             operation.cancel()
+            return QueueCore.endings.run { operation.start() }
         }
-        QueueCore.endings.run { operation.start() }
+        own.refuse(OperationQueueClosed(queue: name))
+        // It may wait for dependencies still.
+        QueueCore.endings.run { own.startUnchecked() }
     }
 }
 

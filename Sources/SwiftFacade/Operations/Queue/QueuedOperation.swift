@@ -146,6 +146,8 @@ protocol QueuedOperation: ObservedOperation, QueuedWork {
     var node: WorkNode? { get }
     func becomeArrival(_ queue: any ExplainingQueue)
     func tellQueueIfReady()
+    /// Ends it, or starts it, whatever it waits for.
+    func startUnchecked()
 }
 
 extension AsyncOperation: QueuedOperation {

@@ -7,12 +7,12 @@ import InterlockPool
 import InterlockSync
 
 extension AsyncOperation {
-    /// The operation as a job in `queue`, for the jobs that take its output: it ends when the operation has finished, in
-    /// whatever queue that is, with its outcome; with ``OperationAbandoned`` where nothing keeps the operation any more,
+    /// The operation as a job of `queue`, for the jobs that take its output: it takes its turn there when the operation has
+    /// finished, in whatever queue, and ends with its outcome; with ``OperationAbandoned`` where nothing keeps the operation any more,
     /// and it has not run. Cancelling the job does not cancel the operation.
     public final func asJob(in queue: InterlockQueue) -> Job<Output> {
         let end = OperationEnd<Output>(bareName)
-        let node = BlockNode<Output>(queue.core, JobOptions(name: name), pending: 2) { try end.output() }
+        let node = BlockNode<Output>(queue.core, JobOptions(name: "\(bareName) (job)"), pending: 2) { try end.output() }
         let edge = OperationEdge(end, node)
         let waits = record.withLock { $0.addFinishHook { edge.end(with: Self.own($0).result) } } != nil
         if waits { node.wait(behind: self) } else { edge.take(result) }
@@ -70,7 +70,7 @@ extension Job {
         // Not a handler of the work: cancelled between its start and that, the operation does not come to it, and may
         // have finished by now.
         operation.onChange { [weak operation] event in
-            if event == .cancelled, let operation, operation.isExecuting || operation.isFinished { cancel() }
+            if event == .cancelled, let operation, operation.record.withLock({ $0.hasStarted }) { cancel() }
         }
         return operation
     }

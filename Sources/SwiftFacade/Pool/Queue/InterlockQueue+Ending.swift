@@ -74,7 +74,7 @@ extension InterlockQueue {
     ///
     /// What is cancelled and had not begun ends; what runs goes on until it ends.
     ///
-    /// - Returns: the names of what was cancelled, sorted.
+    /// - Returns: the names of what had not ended when the time was over, sorted.
     public func shutDown(within limit: Duration) async -> [String] {
         core.close()
         await suspend(within: limit)

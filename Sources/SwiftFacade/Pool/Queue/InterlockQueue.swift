@@ -15,7 +15,8 @@ import InterlockSync
 /// print(try await report.value)
 /// ```
 ///
-/// What was accepted ends: it runs, or is cancelled. An operation of a queue whose pool is closed ends with
+/// What was accepted ends: it runs, or is cancelled. A job that follows another on its thread may still run. Otherwise a
+/// job or operation of a queue whose pool is closed ends with
 /// ``WorkerPoolError/closed(pool:)``, one of another class than ``AsyncOperation`` cancelled. A queue that is released
 /// with work in it resumes, and what it accepted runs.
 ///

@@ -33,8 +33,7 @@ struct JobExtras {
     var name: String?
     /// Beside `JobFields.successor`.
     var successors: [Unmanaged<JobNode>] = []
-    var hooks: [(id: UInt64, body: @Sendable () -> Void)] = []
-    var lastHook: UInt64 = 0
+    var hooks = EndHooks<@Sendable () -> Void>()
     /// Tells running work of a cancellation.
     var cancelHandler: (@Sendable () -> Void)?
     /// What waits for an operation of another class on the node's behalf.

@@ -8,7 +8,7 @@ extension JobNode {
     /// What an end concerns beside one successor.
     struct EndedExtras {
         var successors: [Unmanaged<JobNode>] = []
-        var hooks: [(id: UInt64, body: @Sendable () -> Void)] = []
+        var hooks: [@Sendable () -> Void] = []
         var cancelHandler: (@Sendable () -> Void)?
         var arrival: AnyObject?
         var above = JobsAbove()
@@ -83,7 +83,7 @@ extension JobNode {
                 barrier: ended.isBarrier ? self : nil
             )
         }
-        for hook in hooks { hook.body() }
+        for hook in hooks { hook() }
         if ended.leavesEmpty { core.recheckEmpty() }
         // What `Stripe.link` retained; otherwise the pool releases it, or the last of those above.
         if ended.isGone { Unmanaged.passUnretained(self).release() }
@@ -109,12 +109,12 @@ extension JobNode {
 
     /// Releases the other successors and what the box held; returns the hooks.
     @inline(never)
-    func releaseMore() -> [(id: UInt64, body: @Sendable () -> Void)] {
+    func releaseMore() -> [@Sendable () -> Void] {
         var ended = EndedExtras()
         withStripe { fields, _ in
             guard let box = fields.pointee.box else { return }
             swap(&ended.successors, &box.extras.successors)
-            swap(&ended.hooks, &box.extras.hooks)
+            ended.hooks = box.extras.hooks.takeAll()
             ended.cancelHandler = box.extras.cancelHandler.take()
             ended.arrival = box.extras.arrival.take()
             swap(&ended.above, &box.extras.above)

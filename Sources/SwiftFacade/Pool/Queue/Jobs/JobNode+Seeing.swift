@@ -19,10 +19,14 @@ extension JobNode: EndingWork {
     @usableFromInline
     var finalError: (any Error)? { fields.pointee.error }
 
-    /// Written before the node is shared.
-    var givenName: String? { fields.pointee.box?.extras.name }
+    var givenName: String? { withStripe { fields, _ in fields.pointee.box?.extras.name } }
 
-    var cancellation: OperationCancelled { OperationCancelled(operation: bareName) }
+    func name(given name: String?) -> String { name ?? "job 0x" + String(UInt(bitPattern: ObjectIdentifier(self)), radix: 16) }
+
+    /// Under the stripe's lock.
+    var cancellation: OperationCancelled {
+        OperationCancelled(operation: name(given: fields.pointee.box?.extras.name))
+    }
 
     // MARK: Hooks
 
@@ -31,20 +35,12 @@ extension JobNode: EndingWork {
     package func addEndHook(_ body: @escaping @Sendable () -> Void) -> UInt64? {
         withStripe { fields, _ in
             if fields.pointee.state.hasEnded { return nil }
-            let box = extras(fields)
-            box.extras.lastHook += 1
-            box.extras.hooks.append((box.extras.lastHook, body))
-            return box.extras.lastHook
+            return extras(fields).extras.hooks.add(body)
         }
     }
 
     package func removeEndHook(_ id: UInt64) {
-        let removed = withStripe { fields, _ in
-            guard let box = fields.pointee.box,
-                let index = box.extras.hooks.firstIndex(where: { $0.id == id })
-            else { return (@Sendable () -> Void)?.none }
-            return box.extras.hooks.remove(at: index).body
-        }
+        let removed = withStripe { fields, _ in fields.pointee.box?.extras.hooks.remove(id) }
         // Freed outside the lock.
         withExtendedLifetime(removed) {}
     }

@@ -94,7 +94,7 @@ package class JobNode: @unchecked Sendable {
     }
 
     /// The name, or type and address.
-    package var bareName: String { bareMisuseName(givenName, of: self) }
+    package var bareName: String { name(given: givenName) }
 
     // MARK: Waiting
 

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is to run at an end, in the order in which it was added. A wait takes its hook back: in O(log n), so that many
+// waits with limits for one end do not slow each other down. The places of hooks that were taken back go when they are
+// half of all.
+
+package struct EndHooks<Body> {
+    private var hooks: [(id: UInt64, body: Body?)] = []
+    private var last: UInt64 = 0
+    private var removed = 0
+
+    package init() {}
+
+    package var isEmpty: Bool { hooks.count == removed }
+    package var count: Int { hooks.count - removed }
+
+    package mutating func add(_ body: Body) -> UInt64 {
+        last += 1
+        hooks.append((last, body))
+        return last
+    }
+
+    /// The body, for the caller to free outside its lock; nil where the hooks were taken.
+    package mutating func remove(_ id: UInt64) -> Body? {
+        var (low, high) = (0, hooks.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if hooks[middle].id < id { low = middle + 1 } else { high = middle }
+        }
+        guard low < hooks.count, hooks[low].id == id, let body = hooks[low].body.take() else { return nil }
+        removed += 1
+        if removed * 2 > hooks.count {
+            hooks.removeAll { $0.body == nil }
+            removed = 0
+        }
+        return body
+    }
+
+    /// All, in order; none is left.
+    package mutating func takeAll() -> [Body] {
+        let bodies = hooks.compactMap(\.body)
+        (hooks, removed) = ([], 0)
+        return bodies
+    }
+}
