@@ -33,13 +33,6 @@ extension AsyncOperation {
         announce(.cancelled, to: listeners)
     }
 
-    /// A callback that comes after the cancellation, also out of a handler, ends the operation with that.
-    final func complete(_ outcome: Outcome) -> Bool {
-        if !isCancelled { return finish(outcome) }
-        finish(error: cancellationError)
-        return false
-    }
-
     /// No call can come any more.
     final func completionDropped() {
         finish(error: OperationAbandoned(operation: bareName))

@@ -59,12 +59,12 @@ extension AsyncOperation {
         let stopsExecuting = wasExecuting && isObservedExecuting
         if stopsExecuting { willChangeValue(for: \.isExecuting) }
         willChangeValue(for: \.isFinished)
+        // Before anything learns of the end: a category is free for the caller that has waited for this operation.
+        record.withLock { $0.takePolicies() }?.withdraw()
         var held = record.withLock { record in
             DependencyGraph.retire(&record.vertex)
             return record.end()
         }
-        // Before anything learns of the end: a category is free for the caller that has waited for this operation.
-        held.policies?.withdraw()
         // Before Foundation's queue gives the place away: a more urgent dependent takes it, and a queue of chains can
         // finish what has begun before it begins anew.
         for gate in held.gates { gate.open() }

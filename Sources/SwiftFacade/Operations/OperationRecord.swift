@@ -214,6 +214,9 @@ struct OperationRecord {
         return decide(.failure(error))
     }
 
+    /// What an operation whose ending is decided has to give back before it ends.
+    mutating func takePolicies() -> OperationPolicies? { held.policies.take() }
+
     mutating func end() -> Holdings {
         precondition(ending != nil && !hasEnded, "an operation ends once, with an ending")
         work.move(to: .ended)

@@ -35,7 +35,7 @@ enum Compiler {
         #if os(Linux)
         // The objects name Swift's libraries themselves. On a busy machine the linker was sometimes not told them.
         flags += [
-            "bsd", "swiftSwiftOnoneSupport", "swift_Concurrency", "swiftSynchronization", "swiftGlibc",
+            "bsd", "m", "swiftSwiftOnoneSupport", "swift_Concurrency", "swiftSynchronization", "swiftGlibc",
             "swiftDispatch", "dispatch",
             "BlocksRuntime", "Foundation", "FoundationEssentials",
         ].map { "-l\($0)" }

@@ -23,15 +23,15 @@ public final class Completion<Value: Sendable>: Sendable {
 
     /// Ends the operation or job with `result`; answers whether this call was the first.
     @discardableResult
-    public func callAsFunction(_ result: Result<Value, any Error>) -> Bool { job.complete(result) }
+    public func callAsFunction(_ result: Result<Value, any Error>) -> Bool { job.finish(result) }
 
     /// As ``callAsFunction(_:)``, with a value.
     @discardableResult
-    public func succeed(_ value: Value) -> Bool { job.complete(.success(value)) }
+    public func succeed(_ value: Value) -> Bool { job.finish(.success(value)) }
 
     /// As ``callAsFunction(_:)``, with an error.
     @discardableResult
-    public func fail(_ error: any Error) -> Bool { job.complete(.failure(error)) }
+    public func fail(_ error: any Error) -> Bool { job.finish(.failure(error)) }
 
     /// Whether the operation was cancelled; false for a job, which has no cancellation once it has begun.
     public var isCancelled: Bool { job.isCancelled }
@@ -44,7 +44,7 @@ public final class Completion<Value: Sendable>: Sendable {
     /// that; not after any other end, and not for a job.
     ///
     /// The handler stops the wrapped function, on the thread that cancels. Then the operation finishes with
-    /// ``OperationCancelled``; a callback that comes after the cancellation, also out of a handler, is ignored.
+    /// ``OperationCancelled``; a later callback is ignored. One that comes before, also out of the handler, decides.
     public func onCancel(_ handler: @escaping @Sendable () -> Void) { job.onCancel(handler) }
 }
 
@@ -60,8 +60,6 @@ protocol CompletableJob<Output>: AnyObject, Sendable {
 
     /// As ``Completion/callAsFunction(_:)``.
     func finish(_ outcome: Result<Output, any Error>) -> Bool
-    /// The same by a callback of the work.
-    func complete(_ outcome: Result<Output, any Error>) -> Bool
     func completionDropped()
     var isCancelled: Bool { get }
     func onCancel(_ handler: @escaping @Sendable () -> Void)
@@ -69,6 +67,5 @@ protocol CompletableJob<Output>: AnyObject, Sendable {
 }
 
 extension CompletableJob {
-    func complete(_ outcome: Result<Output, any Error>) -> Bool { finish(outcome) }
     var progress: Progress { OperationProgress(isTree: false) }
 }

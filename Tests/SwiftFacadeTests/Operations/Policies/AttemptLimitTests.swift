@@ -65,6 +65,8 @@ import Interlock
         #expect(!function.completions.events[0].succeed(1), "in the pause")
         await clock.advanceSleeper(by: .seconds(1))
         await function.begun.taken()
+        // Its limit is asked for beside it.
+        await clock.untilSleeping(1)
         #expect(!function.completions.events[0].fail(JobFailure()), "beside the second attempt")
         #expect(!function.completions.events[1].isCancelled && !operation.isFinished)
         #expect(function.completions.events[1].succeed(2))
