@@ -10,14 +10,14 @@ from collections import Counter, namedtuple
 
 from tree import SOURCE_SUFFIXES, Finding, is_script, read, require, tracked
 
-Word = namedtuple("Word", "pattern answer under code_only")
+Word = namedtuple("Word", "pattern answer under code_only but")
 
 
-def word(pattern, answer, under=("",), code_only=False):
-    """A retired word: `under` are the folders in which it is one; `code_only`: not in comments and strings."""
+def word(pattern, answer, under=("",), code_only=False, but=()):
+    """A retired word. It is one in the folders `under`, but for those in `but`; `code_only`: not in comments and strings."""
     pattern = pattern.replace("«", r"(?<![A-Za-z])").replace("»", r"(?![a-z])")
     pattern = pattern.replace(" ", r"\s+(?:(?:\*|//+|#)\s+)?")
-    return Word(re.compile(pattern), answer, under, code_only)
+    return Word(re.compile(pattern), answer, under, code_only, but)
 
 
 CORE = ("Sources/CCore/", "include/")
@@ -31,6 +31,9 @@ RING = ("Sources/CCore/ring/", "include/interlock/mpmc.h", "include/interlock/sp
 LOCK = ("Sources/CCore/rwlock/", "include/interlock/rwlock.h", "include/interlock/inline/", "docs/rwlock.md",
         "Tests/CCoreTests/rwlock", "Tests/Explorer/scenarios/rwlock")
 
+# A circle is a shape there.
+SVG = ("scripts/lib/charts.py", "Tests/Scripts/report_browser.py", "Tests/Scripts/bench_report_test.py")
+DISPATCH = ("Sources/SwiftFacade/Operations/Dispatch/",)
 DOCUMENTS = ("docs/", "README.md", "ARCHITECTURE.md", "Sources/SwiftFacade/Interlock/Interlock.docc/")
 
 WORDS = [
@@ -57,9 +60,10 @@ WORDS = [
          "lap and stamp of a slot", RING),
     word(r"«([Dd]oor|DOOR)(s|S)?»", "port"),
     word(r"«([Ss]eam|SEAM)(s|S)?»", "port"),
-    word(r"«[Cc]ircles?»", "cycle", DOCUMENTS),
+    word(r"«([Cc]ircles?|CIRCLES?)»|[a-z]Circles?»", "cycle", but=SVG + DISPATCH),
     word(r"«([Nn]obody|[Ss]omebody)»", "no thread, the waiter, the caller …", DOCUMENTS),
-    word(r"«[Ff]ull fences?»", "a fence; on every thread a heavy fence", DOCUMENTS),
+    word(r"«[Ff]ull fences?»|«[Ff]ences? (on every thread|everywhere)|«fence_everywhere|«[Cc]ompiler fences?»",
+         "a fence; on every thread a heavy fence; a light fence or a compiler barrier", DOCUMENTS + CORE + C_SIDE),
     word(r"«([Ww]hoever|[Ww]homever)»", "the waiter, the owner, the producer, the caller …"),
     # A person may be one; a thread is not. "Who may call what" heads the concurrency matrices.
     word(r"(?:«(?P<person>(?i:people|persons?|users?|contributors?|developers?|authors?)) )?«[Ww]ho»(?! (?:may|else)»)",
@@ -79,7 +83,7 @@ def found(root):
         text = read(root, name)
         code = None
         for word in WORDS:
-            if not name.startswith(word.under):
+            if not name.startswith(word.under) or name.startswith(word.but):
                 continue
             if word.pattern.search(name):
                 yield name, 1, word.pattern.search(name).group() + " in the file's name", word.answer

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How many threads a pool runs: starting one, waking one, and giving its place to another while it is blocked. All under
- * the pool's mutex and off the path of jobs; docs/pool.md has the table of states.
+ * How many threads a pool runs: starting one, waking one, and giving its place to another while it is blocked. All
+ * under the pool's mutex and off the path of jobs; docs/pool.md has the table of states.
  */
 #include "pool/pool.h"
 
@@ -175,7 +175,7 @@ static void need_thread(ilk_pool *pool) {
 
 /* A publication has found FENCED and no worker. */
 static bool fenced_is_due(ilk_pool *pool) ILK_NONBLOCKING {
-    if (!ilk__fence_everywhere_is_cheap()) {
+    if (!ilk__fence_heavy_is_cheap()) {
         return false; /* it stays up: no count in the cache line that every publisher reads */
     }
     /* PL30 relaxed: a count that is lost between two publishers does no harm. */

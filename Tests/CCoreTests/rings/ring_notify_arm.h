@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The hook of both rings beside another thread. The first arm of a ring fences on every thread between
- * raising its flag and probing the ring. The linker puts __wrap_ilk__fence_everywhere there
- * (CMakeLists.txt), for a test to place what another thread does.
+ * The hook of both rings beside another thread. The first arm of a ring executes a heavy fence between raising its
+ * flag and probing the ring. The linker puts __wrap_ilk__fence_heavy_alone there (CMakeLists.txt), for a test to
+ * place what another thread does.
  */
 /* contract: notify.h, spsc.h */
 #ifndef INTERLOCK_TESTS_RINGS_RING_NOTIFY_ARM_H
@@ -26,11 +26,11 @@ static inline void run_placed(struct placed *placed) {
     }
 }
 
-void __real_ilk__fence_everywhere(void);
-void __wrap_ilk__fence_everywhere(void);
-void __wrap_ilk__fence_everywhere(void) {
+void __real_ilk__fence_heavy_alone(void);
+void __wrap_ilk__fence_heavy_alone(void);
+void __wrap_ilk__fence_heavy_alone(void) {
     run_placed(&before_fence);
-    __real_ilk__fence_everywhere();
+    __real_ilk__fence_heavy_alone();
 }
 
 /* How many wake-ups this thread has sent to one word. */

@@ -197,7 +197,7 @@ static void fork_beside_the_change(void) {
         ilk_atomic_store(&waits, 0, memory_order_relaxed);
         ilk_spsc *own;
         check_equal(ilk_spsc_create(&own, 1, sizeof(item)), ILK_OK);
-        ilk_spsc_close(own); /* has a heavy side */
+        ilk_spsc_close(own); /* executes a heavy fence */
         _exit(ilk_atomic_load(&waits, memory_order_relaxed) == 0 ? 7 : 3);
     }
     int status;

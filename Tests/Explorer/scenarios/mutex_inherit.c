@@ -101,7 +101,7 @@ CHILD(child_two_late, "lock-lock_until", fork_inside, lock, lock_until);
 EX_MUST_REACH(states){
     {"mutex-inherit-lock-*", {EX_MUTEX_KERNEL_SLEEPS, EX_MUTEX_KERNEL_HANDS_OVER}},
     {"mutex-inherit-lock-*lock_until mutex-inherit-fork-*lock_until", {EX_SLEEPER_LATE}},
-    {"mutex-inherit-fork-*", {EX_MUTEX_FORMER_SLEEPS, EX_MUTEX_FORMER_OUTRUN}},
+    {"mutex-inherit-fork-*", {EX_MUTEX_EARLIER_OWNER_SLEEPS, EX_MUTEX_EARLIER_OWNER_OUTRUN}},
 };
 
 #endif

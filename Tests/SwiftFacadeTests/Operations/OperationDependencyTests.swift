@@ -219,7 +219,7 @@ import Interlock
                 }
                 dropped.addDependency(above)
             }
-            #expect(freed.value == 1, "a dependent nobody wants is freed at once")
+            #expect(freed.value == 1, "a dependent that nothing wants is freed at once")
             queue.addOperation(above)
             await begun.taken()
             above.finish(.success(1))

@@ -23,9 +23,9 @@ import InterlockSync
 /// callbacks keep a place of the queue, and no thread. What was done before the call that adds a job is visible to the
 /// job; what it did, to a wait for it or for the queue.
 ///
-/// Of an operation of another class, two things cannot be seen: a cancellation while it waits for its dependencies,
-/// which takes effect when those have ended (``cancelAll()`` is seen at once); and that it is in an `OperationQueue`
-/// too. One whose own `isReady` says no is asked again: after 100 microseconds, and after growing pauses of up to ten
+/// An operation of another class hides two things: a cancellation while it waits for its dependencies, which takes
+/// effect when those have ended (``cancelAll()`` is seen at once); and that it is in an `OperationQueue` too. If its
+/// own `isReady` says no, it is asked again: after 100 microseconds, and after growing pauses of up to ten
 /// milliseconds.
 public final class InterlockQueue: Sendable {
     @usableFromInline package let core: QueueCore
@@ -115,7 +115,7 @@ public final class InterlockQueue: Sendable {
 
     // MARK: Observing
 
-    /// What the queue's operations and light jobs wait for, with names, and those above them in whatever queues.
+    /// What the queue's operations and light jobs wait for, with names, and those upstream in whatever queues.
     ///
     /// For a report: asks each for its state, one after the other, and may be old.
     ///

@@ -44,7 +44,7 @@ package final class QueueCore: Sendable {
     private let state: VisibleMutex<QueueState>
     private let waiters = WaitQueue()
     /// The queue in which this one is the place of an operation (`QueueCore+Operations.swift`).
-    package let lender: QueueCore?
+    package let outerQueue: QueueCore?
 
     package init(
         name: String,
@@ -52,10 +52,10 @@ package final class QueueCore: Sendable {
         isBlocking: Bool,
         limit: Int?,
         isSuspended: Bool,
-        lender: QueueCore? = nil
+        outerQueue: QueueCore? = nil
     ) {
         self.name = name
-        self.lender = lender
+        self.outerQueue = outerQueue
         self.pool = pool
         self.isBlocking = isBlocking
         state = VisibleMutex(QueueState())

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The executor of actors on one thread: a pool of one worker, and the queue of SerialExecutors.swift in front of it. The
-// pool is closed by the drain that finds the closed queue empty, so a drain is never refused.
+// The executor of actors on one thread: a pool of one worker, and the queue of SerialExecutors.swift in front of it.
+// The pool is closed by the drain that finds the closed queue empty, so a drain is never refused.
 
 import InterlockSync
 
@@ -19,9 +19,9 @@ import InterlockSync
 /// An actor does not own its executor: it must hold it, as above. When the executor is released, by a job of its own
 /// too, its thread ends after the jobs that were accepted. Every method is thread-safe.
 ///
-/// **Ending.** ``close()`` lets the thread end as soon as no job waits. A job that comes later has no thread that it may
-/// run on, and what awaits it would wait for ever: it is reported and ends the process. So close it when its actors have
-/// no more to do.
+/// **Ending.** ``close()`` lets the thread end as soon as no job waits. A job that comes later has no thread that it
+/// may run on, and what awaits it would wait for ever: it is reported and ends the process. So close it when its actors
+/// have no more to do.
 public final class ThreadExecutor: SerialExecutor, QueuedExecutor {
     let pool: WorkerPool
     let queue = SerialQueue()
@@ -62,7 +62,7 @@ public final class ThreadExecutor: SerialExecutor, QueuedExecutor {
     package func run() {
         let unowned = asUnownedSerialExecutor()
         PoolThread.runsJob(of: self) {
-            // The thread is this executor's own: nobody else waits for a turn.
+            // The thread is this executor's own: no other executor waits for a turn.
             while queue.drain({ $0.runSynchronously(on: unowned) }) {}
         }
         if queue.hasEnded { pool.close() }
@@ -79,8 +79,8 @@ public final class ThreadExecutor: SerialExecutor, QueuedExecutor {
 
     /// Waits until the executor is closed and its last job has run. Blocks the thread.
     ///
-    /// - Precondition: The caller is no job of this executor, which would wait for itself; that is reported and ends the
-    ///   process.
+    /// - Precondition: The caller is no job of this executor, which would wait for itself; that is reported and ends
+    ///   the process.
     @available(
         *,
         noasync,
@@ -91,7 +91,10 @@ public final class ThreadExecutor: SerialExecutor, QueuedExecutor {
         pool.wait()
     }
 
-    /// Waits as `wait()`, until `deadline` at most; returns whether the executor has ended. Blocks the thread.
+    /// Waits until the executor is closed and its last job has run, until `deadline` at most; returns whether it has.
+    /// Blocks the thread.
+    ///
+    /// - Precondition: The caller is no job of this executor.
     @available(
         *,
         noasync,
@@ -102,7 +105,10 @@ public final class ThreadExecutor: SerialExecutor, QueuedExecutor {
         return pool.wait(until: deadline)
     }
 
-    /// As with `until:`, for `timeout` at most.
+    /// Waits until the executor is closed and its last job has run, for `timeout` at most; returns whether it has.
+    /// Blocks the thread.
+    ///
+    /// - Precondition: The caller is no job of this executor.
     @available(
         *,
         noasync,
@@ -131,12 +137,18 @@ public final class ThreadExecutor: SerialExecutor, QueuedExecutor {
         try await pool.wait()
     }
 
-    /// Waits as the suspending `wait()`, until `deadline` at most; returns whether the executor has ended.
+    /// Waits until the executor is closed and its last job has run, until `deadline` at most; returns whether it has.
+    /// Suspends the task.
+    ///
+    /// - Throws: `CancellationError` if the task is cancelled first; the executor goes on.
     public func wait(until deadline: ContinuousClock.Instant) async throws(CancellationError) -> Bool {
         try await pool.wait(until: deadline)
     }
 
-    /// As with `until:`, for `timeout` at most.
+    /// Waits until the executor is closed and its last job has run, for `timeout` at most; returns whether it has.
+    /// Suspends the task.
+    ///
+    /// - Throws: `CancellationError` if the task is cancelled first; the executor goes on.
     public func wait(timeout: Duration) async throws(CancellationError) -> Bool {
         try await pool.wait(timeout: timeout)
     }

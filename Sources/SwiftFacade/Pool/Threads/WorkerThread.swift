@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A worker thread: what its owner sees. Threads/WorkerThreadCore.swift is what it shares with its thread; that keeps the
-// core and not this object, so that a thread whose owner has gone ends. WorkerThread+Posting.swift and +Joining.swift
-// have the waits.
+// A worker thread: what its owner sees. Threads/WorkerThreadCore.swift is what it shares with its thread; that keeps
+// the core and not this object, so that a thread whose owner has gone ends. WorkerThread+Posting.swift and
+// +Joining.swift have the waits.
 
 import InterlockSync
 
@@ -29,15 +29,15 @@ import InterlockSync
 /// | ``WorkerThreadState/cancelling`` | `closed`, with the message | is handled |
 /// | ``WorkerThreadState/ended`` | `closed`, with the message | is handed back by ``takeUnhandled()`` |
 ///
-/// An accepted message is handled once, or handed back once, unless the object is released: then the thread handles what
-/// it has accepted and ends, as by ``cancel()``; messages of one that was not started are released.
+/// An accepted message is handled once, or handed back once, unless the object is released: then the thread handles
+/// what it has accepted and ends, as by ``cancel()``; messages of one that was not started are released.
 ///
 /// If the handler throws, the thread ends: `join()` throws that error, and ``takeUnhandled()`` has the messages behind
 /// the one that failed.
 ///
 /// Every method is thread-safe. The handler sees what the poster of its message did before; what waits for the end sees
-/// all that the handler did. The system shows the first 15 bytes of the name. The mailbox is an ``MPMCRing``, and posting
-/// answers as pushing does.
+/// all that the handler did. The system shows the first 15 bytes of the name. The mailbox is an ``MPMCRing``, and
+/// posting answers as pushing does.
 public final class WorkerThread<Message: Sendable>: Sendable {
     let core: WorkerThreadCore<Message>
 
@@ -90,8 +90,8 @@ public final class WorkerThread<Message: Sendable>: Sendable {
 
     /// Starts the thread. Blocks until it runs with its nice value.
     ///
-    /// - Throws: ``WorkerThreadError/unavailable(_:)`` or ``WorkerThreadError/refusedNice(_:code:)``: it is not started,
-    ///   and its messages wait; ``WorkerThreadError/cancelled(thread:)``.
+    /// - Throws: ``WorkerThreadError/unavailable(_:)`` or ``WorkerThreadError/refusedNice(_:code:)``: it is not
+    ///   started, and its messages wait; ``WorkerThreadError/cancelled(thread:)``.
     /// - Precondition: It was not started; a second start is reported and ends the process.
     public func start() throws(WorkerThreadError) {
         try core.start()
@@ -105,8 +105,8 @@ public final class WorkerThread<Message: Sendable>: Sendable {
         core.cancel()
     }
 
-    /// As ``cancel()``, and takes back the messages that the thread has not begun to handle. Waits only for posts in the
-    /// middle of their push.
+    /// Refuses further messages, takes back those that the thread has not begun to handle, and has the thread end.
+    /// Waits only for posts in the middle of their push. Messages waiting to be posted come back to their posters.
     ///
     /// - Returns: Those messages, the oldest first. They will not be handled.
     /// - Complexity: O(messages).
@@ -117,7 +117,7 @@ public final class WorkerThread<Message: Sendable>: Sendable {
 
     /// Moves out the messages that were accepted and will not be handled: of a thread that has ended without handling
     /// them, by its handler's error or because it was cancelled before it was started. Each is handed back once. Waits
-    /// as ``cancelNow()``.
+    /// only for posts in the middle of their push.
     ///
     /// - Returns: Those messages, the oldest first; none as long as the thread may handle them.
     /// - Complexity: O(messages).

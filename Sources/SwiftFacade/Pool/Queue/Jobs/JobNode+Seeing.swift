@@ -15,7 +15,7 @@ extension JobNode: EndingWork {
     }
     var isCancelled: Bool { withStripe { fields, _ in fields.pointee.state.isCancelled } }
 
-    /// Of a node that is known to have ended: the error is not written any more.
+    /// The error of a node that is known to have ended: it is not written any more.
     @usableFromInline
     var finalError: (any Error)? { fields.pointee.error }
 

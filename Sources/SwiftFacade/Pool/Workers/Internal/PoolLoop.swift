@@ -3,9 +3,9 @@
 // Loops on the pool. The C core calls a part with a range of indices; what an element is, and what becomes of an error,
 // is decided here.
 //
-// The first error is the first by index: after an error no greater index begins, and all lower ones still run. So a loop
-// throws what a sequential one would throw. The threads read one latch an element, which is closed until there is an
-// error or a cancellation; only then they take the lock.
+// The first error is the first by index: after an error no greater index begins, and all lower ones still run. So a
+// loop throws what a sequential one would throw. The threads read one latch an element, which is closed until there is
+// an error or a cancellation; only then they take the lock.
 
 import CInterlock
 import InterlockSync
@@ -146,7 +146,8 @@ private struct LoopBody {
 }
 
 extension PoolCore {
-    /// Calls `part` for parts of 0 to `count` - 1, and waits for them. False: the pool is closed, and nothing was called.
+    /// Calls `part` for parts of 0 to `count` - 1, and waits for them. False: the pool is closed, and nothing was
+    /// called.
     func loop(_ count: Int, _ grain: Int, _ part: LoopPart) -> Bool {
         withoutActuallyEscaping(part) { part in
             withUnsafePointer(to: LoopBody(part: part)) { body in
