@@ -34,6 +34,7 @@ LOCK = ("Sources/CCore/rwlock/", "include/interlock/rwlock.h", "include/interloc
 # A circle is a shape there.
 SVG = ("scripts/lib/charts.py", "Tests/Scripts/report_browser.py", "Tests/Scripts/bench_report_test.py")
 DISPATCH = ("Sources/SwiftFacade/Operations/Dispatch/",)
+DISPATCH_TESTS = DISPATCH + ("Tests/SwiftFacadeTests/Dispatch/",)
 DOCUMENTS = ("docs/", "README.md", "ARCHITECTURE.md", "Sources/SwiftFacade/Interlock/Interlock.docc/")
 
 WORDS = [
@@ -61,7 +62,11 @@ WORDS = [
     word(r"«([Dd]oor|DOOR)(s|S)?»", "port"),
     word(r"«([Ss]eam|SEAM)(s|S)?»", "port"),
     word(r"«([Cc]ircles?|CIRCLES?)»|[a-z]Circles?»", "cycle", but=SVG + DISPATCH),
-    word(r"«([Nn]obody|[Ss]omebody)»", "no thread, the waiter, the caller …", DOCUMENTS),
+    word(r"«([Nn]obody|[Ss]omebody)»", "no thread, the waiter, the caller …", DOCUMENTS + LIBRARY, but=DISPATCH_TESTS),
+    word(r"«lender|[a-z]Lender", "the outer queue", ("Sources/SwiftFacade/",), but=DISPATCH),
+    word(r"«(nudg(e|es|ed|ing)|Nudge)»|[a-z]Nudge", "recheck", LIBRARY),
+    word(r"«(former|FORMER)»|«[Cc]hilds»", "earlier, predecessor; of the child", C_SIDE),
+    word(r"«([Tt]all(y|ies)|Ways?)»", "counts; transfer", ("Benchmarks/",)),
     word(r"«[Ff]ull fences?»|«[Ff]ences? (on every thread|everywhere)|«fence_everywhere|«[Cc]ompiler fences?»",
          "a fence; on every thread a heavy fence; a light fence or a compiler barrier", DOCUMENTS + CORE + C_SIDE),
     word(r"«([Ww]hoever|[Ww]homever)»", "the waiter, the owner, the producer, the caller …"),
@@ -100,6 +105,37 @@ def words(root):
     """No retired word is left."""
     for name, line, word_found, answer in found(root):
         yield Finding(name, line, f"'{word_found}' is retired; the field says: {answer}")
+
+
+# ---- comments ----
+
+# These begin no sentence of their own: the comment points to another, or has no subject.
+FRAGMENT = re.compile(r"(?:[A-Z]{2}\d+ \w+: )?(As|Of|The same|Behind|Where)\b")
+COMMENT_COLUMNS = 120
+# Still to be rewritten.
+NOT_YET = DISPATCH + ("Sources/SwiftFacade/Pool/Workers/WorkerPool+Loops.swift",
+                      "Sources/SwiftFacade/Pool/Workers/WorkerPool+Delayed.swift")
+
+
+def comments(root):
+    """A comment of the library begins with a sentence that has a subject; none is wider than the page."""
+    names = [n for n in tracked(root, ".c", ".h", ".hpp", ".cc", ".S", ".swift") if not n.startswith(NOT_YET)]
+    for name in require(names, "sources with comments"):
+        is_library = name.startswith(CORE + ("Sources/SwiftFacade/",))
+        goes_on = False
+        for number, line in enumerate(read(root, name).splitlines(), 1):
+            comment = re.match(r"\s*(///|//|/\*|\*)(?: (.*))?$", line)
+            if not comment:
+                goes_on = False
+                continue
+            mark, words_of_line = comment.group(1), comment.group(2) or ""
+            if len(line) > COMMENT_COLUMNS:
+                yield Finding(name, number, f"a comment to column {len(line)}, of {COMMENT_COLUMNS}")
+            begins = mark == "/*" or not goes_on
+            if is_library and begins and mark + words_of_line != "*" and FRAGMENT.match(words_of_line):
+                first = FRAGMENT.match(words_of_line).group(1)
+                yield Finding(name, number, f"the comment begins with '{first}': a sentence has a subject")
+            goes_on = bool(words_of_line.strip()) and not words_of_line.rstrip().endswith("*/")
 
 
 def counts(root):

@@ -19,8 +19,8 @@ uint32_t ilk__stack_capture(void **frames, const void *site);
  * ilk__is_own_frame may not be called. */
 uint32_t ilk__stack_first(void *const *frames, uint32_t depth);
 
-/* The first frame outside Interlock of the calling thread's stack, from `site` on; `site` if there is none. A load where
- * `site` is known to be the program's; a walk where it is not. Not where ilk__is_own_frame may not be called. */
+/* The first frame outside Interlock of the calling thread's stack, from `site` on; `site` if there is none. A load
+ * where `site` is known to be the program's; a walk where it is not. Not where ilk__is_own_frame may not be called. */
 const void *ilk__stack_line(const void *site);
 
 /* Whether a frame is of Interlock's C, C++ or Swift, of what the compilers and the standard libraries put between it
@@ -29,8 +29,8 @@ const void *ilk__stack_line(const void *site);
  * handlers. */
 bool ilk__is_own_frame(const void *frame);
 
-/* Whether a mangled name is of Interlock's code, the compilers' or the standard libraries'. A function that may have the
- * program's inlined is not its own. */
+/* Whether a mangled name is of Interlock's code, the compilers' or the standard libraries'. A function that may have
+ * the program's inlined is not its own. */
 bool ilk__is_own_function(const char *name);
 
 /* The name in the symbol table, or NULL, and that of the file without its folders, or "". */

@@ -214,9 +214,9 @@ struct pool_predecessor {
     bool is_there;
 };
 /* Between two jobs: parks the worker while running > target. False: it has ended. */
-bool ilk__pool_stay(struct pool_worker *worker, struct pool_predecessor *predecessor);
+bool ilk__pool_keep_worker(struct pool_worker *worker, struct pool_predecessor *predecessor);
 /* An idle worker's time is up, or the pool is finished. False: there are jobs again, or the thread is kept. */
-bool ilk__pool_end(struct pool_worker *worker, bool is_finished, struct pool_predecessor *predecessor);
+bool ilk__pool_end_worker(struct pool_worker *worker, bool is_finished, struct pool_predecessor *predecessor);
 /* With the mutex held: the pool is done where neither a thread nor a call of close_now is left. */
 void ilk__pool_end_if_left(ilk_pool *pool);
 

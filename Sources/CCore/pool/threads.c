@@ -34,7 +34,7 @@ void ilk__pool_update_calls(ilk_pool *pool) {
     ilk__event_set_flag(idle_of(pool), POOL_CALLS,
                         pool->running < pool->target && (has_more || is_stuck || is_capped(pool)));
     const uint32_t excess = pool->running > pool->target ? pool->running - pool->target : 0;
-    /* PL13 relaxed: hints; ilk__pool_stay and ilk__pool_end decide under the mutex. */
+    /* PL13 relaxed: hints; ilk__pool_keep_worker and ilk__pool_end_worker decide under the mutex. */
     ilk_atomic_store(&pool->excess, excess, memory_order_relaxed);
     ilk_atomic_store(&pool->has_surplus, pool->started > pool->kept, memory_order_relaxed); /* PL13 */
 }

@@ -275,10 +275,10 @@ void ilk__pool_work(void *context) {
         const bool goes_on = run_jobs(worker);
         const bool finished = is_finished(worker);
         if (finished || !goes_on) {
-            if (ilk__pool_end(worker, finished, &predecessor)) {
+            if (ilk__pool_end_worker(worker, finished, &predecessor)) {
                 break;
             }
-        } else if (!ilk__pool_stay(worker, &predecessor)) {
+        } else if (!ilk__pool_keep_worker(worker, &predecessor)) {
             break;
         }
     }

@@ -67,7 +67,8 @@ static inline bool ilk__event_has_waiters(struct ilk__event_count event) ILK_NON
     return ilk_atomic_load(event.waiting, memory_order_relaxed) != 0;
 }
 
-/* Wakes a thread that sleeps, unless a wake-up is under way. The caller stands behind EC2, and a thread is registered. */
+/* Wakes a thread that sleeps, unless a wake-up is under way. The caller stands behind EC2, and a thread is
+ * registered. */
 void ilk__event_wake_registered(struct ilk__event_count event, uint32_t mark) ILK_NONBLOCKING;
 
 /* After publishing, or where a thread leaves and there is more: wakes one, if a thread is registered and no wake-up is

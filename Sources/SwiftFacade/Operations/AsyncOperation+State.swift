@@ -59,7 +59,7 @@ extension AsyncOperation {
     /// Calls `handler` with each later change, each exactly once.
     ///
     /// The handler runs on the thread that makes the change, must not block, and is freed when the operation has
-    /// finished. `.ready` comes before `.executing`, and that before `.finished`. Of a cancelled operation,
+    /// finished. `.ready` comes before `.executing`, and that before `.finished`. If the operation is cancelled,
     /// `.cancelled` and `.ready` may come at any point, also after the end with which they race.
     ///
     /// `.ready` comes each time the operation had to wait and need not any longer: not at all if it never had to.
@@ -67,8 +67,8 @@ extension AsyncOperation {
         record.withLock { if !$0.hasEnded { $0.held.stateHooks.append(handler) } }
     }
 
-    /// Whether changes of `isExecuting` are posted to Foundation. Without key-value observing only its own queues read that; each
-    /// change costs as much as all else at the start.
+    /// Whether changes of `isExecuting` are posted to Foundation. Without key-value observing only its own queues read
+    /// that; each change costs as much as all else at the start.
     var isObservedExecuting: Bool {
         #if canImport(ObjectiveC)
         true

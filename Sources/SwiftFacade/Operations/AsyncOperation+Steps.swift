@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Typed data from operation to operation. A step depends on the upstream operation and is given its output. Where that one
-// failed or was cancelled, the step's closure is not called and the error passes on unchanged: the last result tells
-// where the chain broke. A step that has run frees the upstream operation with all it produced.
+// Typed data from operation to operation. A step depends on the upstream operation and is given its output. Where that
+// one failed or was cancelled, the step's closure is not called and the error passes on unchanged: the last result
+// tells where the chain broke. A step that has run frees the upstream operation with all it produced.
 
 import Foundation
 import InterlockPool
 import InterlockSync
 
 extension AsyncOperation {
-    /// A step that computes something from this operation's output. As every step, it waits for this operation, which
+    /// A step that computes something from this operation's output. Like every step, it waits for this operation, which
     /// may have finished, and is added to a queue, the same or another.
     ///
     /// Long chains belong into an ``InterlockQueue``: in an `OperationQueue` Foundation searches all that waits at each
@@ -35,7 +35,7 @@ extension AsyncOperation {
     /// ``InterlockQueue``.
     ///
     /// - Parameters:
-    ///   - priority: of the task the closure runs in.
+    ///   - priority: the priority of the task the closure runs in.
     ///   - step: given the output; its task is cancelled with the step.
     public final func then<Next: Sendable>(
         name: String? = nil,

@@ -99,8 +99,8 @@ final class DependencyProxy: Operation, @unchecked Sendable {
 protocol GatedOperation: Operation {
     /// Opens the gate when this operation has finished, at once if it has.
     func openWhenFinished(_ gate: DependencyGate)
-    /// Opens a gate of this operation, once; after the last, the change is posted to Foundation. The error of the dependency is
-    /// recorded, unless this operation has started, has an outcome or was cancelled.
+    /// Opens a gate of this operation, once; after the last, the change is posted to Foundation. The error of the
+    /// dependency is recorded, unless this operation has started, has an outcome or was cancelled.
     func open(_ gate: DependencyGate, isNew: Bool, error: (any Error)?)
     /// Whether a gate of this operation is shut.
     func waits(behind gate: DependencyGate) -> Bool

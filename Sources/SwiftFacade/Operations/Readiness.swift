@@ -10,8 +10,8 @@
 //   stores false
 //   has the queue search: the copy says false; asks isReady again: true; stores true, and searches no more
 //
-// The remedy is at the last line: a queue that asks again, and is answered true, is made to recheck, by one more change of
-// `isReady`. The posting of such a change begins with a question that needs no recheck: the change is posted inside
+// The remedy is at the last line: a queue that asks again, and is answered true, is made to recheck, by one more change
+// of `isReady`. The posting of such a change begins with a question that needs no recheck: the change is posted inside
 // `ReadyPosting.around`, which knows that question. Operations of other kinds get no recheck.
 
 import Foundation
@@ -21,8 +21,8 @@ import InterlockSync
 extension AsyncOperation {
     var isFreeOfDependencies: Bool { super.isReady }
 
-    /// A queue or a user has asked whether the operation is ready. After the answer yes, Foundation may not search its queue
-    /// any more.
+    /// A queue or a user has asked whether the operation is ready. After the answer yes, Foundation may not search its
+    /// queue any more.
     func wasAsked(isReady: Bool) {
         let mustRecheck = record.withLock { record in
             record.wasAsked = true

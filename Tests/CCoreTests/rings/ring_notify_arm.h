@@ -89,7 +89,7 @@ static inline void publish_and_stop(void *context) {
     ring_publish_first(context);
 }
 /* contract: notify.B */
-static void after_false_a_late_push_calls_nobody(void **state) {
+static void after_false_a_late_push_calls_no_thread(void **state) {
     (void)state;
     struct calls calls;
     uint64_t value;
@@ -305,7 +305,7 @@ static const struct CMUnitTest shared_tests[] = {
     cmocka_unit_test(both_sides_may_be_armed),
     cmocka_unit_test(arming_without_a_hook_is_misuse),
     cmocka_unit_test(an_arm_that_answers_false_arms_nothing),
-    cmocka_unit_test(after_false_a_late_push_calls_nobody),
+    cmocka_unit_test(after_false_a_late_push_calls_no_thread),
     cmocka_unit_test(an_arm_that_answers_true_is_up),
     cmocka_unit_test(what_moves_no_element_sets_nothing_off),
     cmocka_unit_test(set_notify_waits_for_a_call_that_runs),

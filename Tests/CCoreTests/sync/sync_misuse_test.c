@@ -59,7 +59,7 @@ static void latch_below_zero(void *context) {
     ilk_latch_count_down(&latch);
 }
 
-static void barrier_for_nobody(void *context) {
+static void barrier_for_no_parties(void *context) {
     (void)context;
     ilk_barrier barrier;
     ilk_barrier_init(&barrier, 0);
@@ -196,7 +196,7 @@ static void latch_misuse_is_reported(void **state) {
 static void barrier_misuse_is_reported(void **state) {
     (void)state;
     static const struct misuse table[] = {
-        {barrier_for_nobody, "ilk_barrier_init", "0 parties"},
+        {barrier_for_no_parties, "ilk_barrier_init", "0 parties"},
         {barrier_destroy_waited_for, "ilk_barrier_destroy", "while 1 parties wait"},
     };
     EXPECT_ALL(table);

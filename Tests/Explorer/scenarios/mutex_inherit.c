@@ -76,7 +76,7 @@ MUTEX(late, "lock-lock-lock_until", lock, lock, lock_until);
 /*   first thread                  another of the child's
  *     lock; fork
  *                                   the word names the first thread's id in the parent: not the kernel's to wait for
- *     word = 0, event + 1, wake     reads the event, then the word; sleeps on the event                               */
+ *     word = 0, event + 1, wake     reads the event, then the word; sleeps on the event                              */
 static void fork_inside(void) {
     ex_assert(lock_by(ILK_FOREVER));
     ex_fork();

@@ -95,7 +95,7 @@ public struct OperationCondition: Sendable {
     // MARK: Built in
 
     /// Refuses where a dependency ended with an error, a cancellation included; the reason is the error of the first in
-    /// order. Of an operation of another class only a cancellation is known.
+    /// order. An operation of another class only shows that it was cancelled.
     public static let noFailedDependencies = OperationCondition("no failed dependencies") { operation in
         for dependency in operation.dependencies {
             if let ended = dependency as? any GatedOperation {

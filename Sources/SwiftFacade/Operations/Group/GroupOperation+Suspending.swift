@@ -33,7 +33,7 @@ extension GroupOperation: SuspendableGroup {
 
     /// Lets children begin again, unless a group around this one is suspended. Thread-safe; does not wait for anything.
     ///
-    /// - Complexity: as ``suspend()``, and what was held.
+    /// - Complexity: O(1), and the groups within and what was held.
     public final func resume() { suspension.resume() }
 }
 

@@ -131,8 +131,8 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
     ///   misuse.
     /// - Throws: ``ChildRefused``, and the child stays the caller's: after the group's end, its cancellation or, where
     ///   that cancels the others, a failure; for a child that was started or waits for the group.
-    /// - Complexity: O(1), and the unfinished operations upstream of the child and in it, with their edges; a group that begins
-    ///   looks through those of its children again. Takes the lock of ``AsyncOperation/addDependency(_:)``.
+    /// - Complexity: O(1), and the unfinished operations upstream of the child and in it, with their edges; a group
+    ///   that begins looks through those of its children again. Takes the lock of ``AsyncOperation/addDependency(_:)``.
     public final func add(_ child: AsyncOperation<Element>, weight: Int64 = 1) throws(ChildRefused) {
         try admit(child, weight) { $0.children.append(child) }
     }

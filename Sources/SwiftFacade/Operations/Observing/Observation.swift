@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The listeners of one operation, and the order in which they are called. Several threads change an operation at once; a
-// listener that each of them called would hear of the end before the cancellation, or twice at a time. So an event is
+// The listeners of one operation, and the order in which they are called. Several threads change an operation at once;
+// a listener that each of them called would hear of the end before the cancellation, or twice at a time. So an event is
 // posted to a list, and a thread that finds no other delivering delivers until the list is empty:
 //
 //   thread that cancels                      thread that finishes

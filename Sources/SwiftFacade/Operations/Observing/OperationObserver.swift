@@ -19,8 +19,8 @@ import InterlockSync
 /// Each closure runs once for an operation, `didProduce` once for each operation produced, in the order of the members
 /// below; `didCancel`, and `didProduce` of what a condition has run first, may come at any place before `didFinish`,
 /// which is the last. The observers of one operation run one at a time, in the order they were added, on the thread
-/// that makes the change; what changes meanwhile is delivered by that thread, next. They run outside all locks, must not
-/// block, and are freed when the operation has finished.
+/// that makes the change; what changes meanwhile is delivered by that thread, next. They run outside all locks, must
+/// not block, and are freed when the operation has finished.
 public struct OperationObserver: Sendable {
     /// Called with an operation.
     public typealias Handler = @Sendable (Operation) -> Void

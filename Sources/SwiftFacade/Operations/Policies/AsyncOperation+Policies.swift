@@ -23,10 +23,10 @@ extension AsyncOperation {
 
     /// Ends the operation with ``OperationTimedOut`` when its work has not ended `limit` after it began.
     ///
-    /// The work learns of it by a cancellation, and `isCancelled` turns true. The operation then ends as a cancelled one
-    /// does: at once; a closure that occupies a thread or a task is waited for, and what it gives is not used. Waits
-    /// before the work (delay, conditions, categories) are not limited; all attempts of a ``RetryPolicy``, with their
-    /// pauses, are limited together. A cancellation that comes before the limit decides instead.
+    /// The work learns of it by a cancellation, and `isCancelled` turns true. The operation then ends as a cancelled
+    /// one does: at once; a closure that occupies a thread or a task is waited for, and what it gives is not used.
+    /// Waits before the work (delay, conditions, categories) are not limited; all attempts of a ``RetryPolicy``, with
+    /// their pauses, are limited together. A cancellation that comes before the limit decides instead.
     ///
     /// To be called before the start, later is misuse; the last call counts. With a limit of zero or less the
     /// work does not run. May be called from any thread.

@@ -52,10 +52,11 @@ public struct RetryPolicy: Sendable {
     /// less.
     ///
     /// An attempt that has not ended after `attemptLimit` has failed with ``OperationTimedOut``: that is the error
-    /// given to `where`, and the operation's after the last attempt. The work of the attempt learns of it by a cancellation
-    /// of its own; the operation is not cancelled. A completion-handler function's attempt ends at once, and its late
-    /// calls are ignored. A closure that occupies a thread or a task is waited for, so that no two attempts run at
-    /// once, and what it gives is not used. ``AsyncOperation/timeOut(after:clock:)`` limits all attempts together.
+    /// given to `where`, and the operation's after the last attempt. The work of the attempt learns of it by a
+    /// cancellation of its own; the operation is not cancelled. A completion-handler function's attempt ends at once,
+    /// and its late calls are ignored. A closure that occupies a thread or a task is waited for, so that no two
+    /// attempts run at once, and what it gives is not used. ``AsyncOperation/timeOut(after:clock:)`` limits all
+    /// attempts together.
     ///
     /// - Parameters:
     ///   - attempts: how often the work is begun at most, the first time included.

@@ -49,8 +49,8 @@ extension QueueCore {
         work.awaitReadiness(node)
     }
 
-    /// Ends an operation that the queue has refused, because it was shut down. It is not started here: a caller of a closed
-    /// queue does not run the handlers of others.
+    /// Ends an operation that the queue has refused, because it was shut down. It is not started here: a caller of a
+    /// closed queue does not run the handlers of others.
     private func end(refused operation: Operation) {
         if let own = operation as? any QueuedOperation {
             own.refuse(OperationQueueClosed(queue: name))

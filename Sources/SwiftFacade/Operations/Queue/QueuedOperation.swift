@@ -28,7 +28,7 @@ extension WorkNode {
 
     /// The priority has been set.
     func priorityChanged() {
-        if let operation, readPriority(of: operation) { core.list(self) }
+        if let operation, readPriority(of: operation) { core.addReady(self) }
     }
 }
 

@@ -41,7 +41,7 @@ extension AsyncOperation {
     /// error, the first in order; unless the input says otherwise (``substituting(_:)``, ``asResult``).
     ///
     /// - Parameters:
-    ///   - priority: of the task the closure runs in.
+    ///   - priority: the priority of the task the closure runs in.
     ///   - body: given what the inputs gave; its task is cancelled with the operation.
     public convenience init<each Input: OperationUpstream>(
         name: String? = nil,

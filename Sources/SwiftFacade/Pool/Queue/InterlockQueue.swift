@@ -84,7 +84,7 @@ public final class InterlockQueue: Sendable {
         get { core.limit }
         set {
             Self.require(newValue, "InterlockQueue.limit", name)
-            core.set { $0.limit = newValue }
+            core.changeState { $0.limit = newValue }
         }
     }
 

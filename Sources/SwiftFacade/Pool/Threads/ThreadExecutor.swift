@@ -29,9 +29,9 @@ public final class ThreadExecutor: SerialExecutor, QueuedExecutor {
     /// An executor with a thread. Allocates, and starts the thread.
     ///
     /// - Parameters:
-    ///   - name: Of the thread; the system shows 15 bytes, with a number behind.
-    ///   - stackSize: Of the thread, in bytes; `nil`: the system's.
-    ///   - nice: Of the thread, added to the process's: from -20 to 19, below 0 only with privilege.
+    ///   - name: The name of the thread; the system shows 15 bytes, with a number behind.
+    ///   - stackSize: The size of its stack, in bytes; `nil`: the system's.
+    ///   - nice: The nice value of the thread, added to the process's: from -20 to 19, below 0 only with privilege.
     /// - Throws: ``WorkerPoolError/unavailable(pool:)`` where the system makes no thread;
     ///   ``WorkerPoolError/invalidOption(_:_:)``.
     public init(name: String = "actor", stackSize: Int? = nil, nice: Int = 0) throws(WorkerPoolError) {
@@ -44,7 +44,8 @@ public final class ThreadExecutor: SerialExecutor, QueuedExecutor {
     /// Whether the calling thread runs a job of this executor. Never blocks.
     public var isCurrent: Bool { PoolThread.isInJob(of: self) }
 
-    /// Runs a job of an actor after those before it. For the Swift runtime. As ``SerialPoolExecutor/enqueue(_:)``.
+    /// Runs a job of an actor after those before it. For the Swift runtime. Thread-safe; blocks for the few
+    /// instructions in which another thread appends or takes jobs. O(1) amortised.
     ///
     /// - Precondition: The executor has not ended (``close()``); a later job is reported and ends the process.
     public func enqueue(_ job: consuming ExecutorJob) {

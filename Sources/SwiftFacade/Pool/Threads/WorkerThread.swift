@@ -44,10 +44,10 @@ public final class WorkerThread<Message: Sendable>: Sendable {
     /// A thread that is not started. Allocates the mailbox.
     ///
     /// - Parameters:
-    ///   - name: Of the thread.
+    ///   - name: The name of the thread.
     ///   - mailboxCapacity: How many messages wait at most, from 1 up.
-    ///   - stackSize: In bytes; `nil`: the system's.
-    ///   - nice: Added to the process's: from -20 to 19, below 0 only with privilege.
+    ///   - stackSize: The size of its stack, in bytes; `nil`: the system's.
+    ///   - nice: Its nice value, added to the process's: from -20 to 19, below 0 only with privilege.
     ///   - handler: Called with each message, on the thread. Released there at its end, or by the ``cancel()`` of a
     ///     thread that was not started.
     /// - Throws: ``WorkerThreadError/invalidOption(_:_:)`` or ``WorkerThreadError/outOfMemory(mailboxCapacity:)``.

@@ -3,8 +3,8 @@
 // The mutex of tasks: a value, the task that holds it, and a queue of waiting tasks.
 //
 // Invariant: while the queue has a waiter, a task holds the mutex. The holder gives it to the first waiter or, with
-// none, lays it down, under the queue's lock; a task joins under that lock, having found it held. So no task overtakes a
-// waiter, and a waiter that was cancelled is in no list and is given nothing.
+// none, lays it down, under the queue's lock; a task joins under that lock, having found it held. So no task overtakes
+// a waiter, and a waiter that was cancelled is in no list and is given nothing.
 
 import CInterlock
 
@@ -65,7 +65,8 @@ public final class AsyncMutex<Value: ~Copyable>: @unchecked Sendable {
 
     // MARK: Taking it
 
-    // `Failure` is not in the answer. Without it Swift 6.3 crashes on a closure with a typed error that returns nothing.
+    // `Failure` is not in the answer. Without it Swift 6.3 crashes on a closure with a typed error that returns
+    // nothing.
 
     /// Runs `body` with the value in place while holding the mutex. Suspends the task while another holds it.
     ///

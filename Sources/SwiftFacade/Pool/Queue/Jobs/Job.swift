@@ -90,8 +90,8 @@ public struct Job<Output: Sendable>: Sendable {
 
     /// Asks the job to stop.
     ///
-    /// One that has not begun ends at once with ``OperationCancelled``, without waiting for its upstream jobs; its closure
-    /// is released and never runs. The task of an `async` one is cancelled. A plain closure that runs is not
+    /// One that has not begun ends at once with ``OperationCancelled``, without waiting for its upstream jobs; its
+    /// closure is released and never runs. The task of an `async` one is cancelled. A plain closure that runs is not
     /// interrupted. A running job ends with ``OperationCancelled`` whatever its closure gives. After the end, nothing
     /// happens.
     ///

@@ -170,7 +170,7 @@ package class JobNode: @unchecked Sendable {
         }
         switch next {
         case .submit: return Successor(node: .passUnretained(self))
-        case .list: core.list(self)
+        case .list: core.addReady(self)
         // It ended before what it waited for, and was kept for that.
         case .nothing: if isGone { Unmanaged.passUnretained(self).release() }
         }
@@ -208,7 +208,7 @@ package class JobNode: @unchecked Sendable {
         switch next {
         case .nothing: return
         case .submit: submit()
-        case .list: core.list(self)
+        case .list: core.addReady(self)
         }
     }
 
