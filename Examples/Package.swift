@@ -15,8 +15,8 @@ let strictSwift: [SwiftSetting] = strict ? [.unsafeFlags(["-warnings-as-errors"]
 // The loops over pixels are optimised in debug builds, too: the tests go through hundreds of millions of pixels.
 let optimised: [SwiftSetting] = [.unsafeFlags(["-O"], .when(configuration: .debug))]
 
-// Faces are found with OpenCV where this is set. Not by a look at its headers: the package manager keeps what a manifest
-// once said.
+// Faces are found with OpenCV where this is set. Not by a look at its headers: the package manager keeps what a
+// manifest once said.
 let findsFaces = Context.environment["INTERLOCK_FACES"] != nil
 let faces: [Target] =
     findsFaces

@@ -4,7 +4,7 @@
 # is a decision, and scripts/check fails on a file that is missing here. All ports to all systems are listed:
 # each file is empty unless platform/port.h chooses it.
 set(interlock_platform
-    access clock condition_darwin condition_pthread deadline environment_native exit_pthread former futex_linux
+    access clock condition_darwin condition_pthread deadline earlier_ids environment_native exit_pthread futex_linux
     identity_darwin identity_linux local_native membarrier_linux membarrier_none native_pthread pages_native park_futex park_table
     requests_darwin requests_linux side_effects_pthread signals_native stay_loaded_native stores_native system_call_linux threads_native yield_native)
 set(interlock_diagnostics

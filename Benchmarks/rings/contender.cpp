@@ -41,8 +41,8 @@ std::vector<RingContender> ring_contenders() {
     return ordered;
 }
 
-const char *to_text(Way way) {
-    switch (way) {
+const char *to_text(Transfer transfer) {
+    switch (transfer) {
     case trying:
         return "try";
     case blocking:

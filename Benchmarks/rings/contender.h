@@ -7,11 +7,11 @@
  *     static constexpr const char *name;
  *     static constexpr Sides sides;      how many threads a side
  *     static constexpr bool bounded;     holds no more than about its capacity
- *     static constexpr unsigned ways;    how it passes elements: trying, blocking, batches (see Way)
+ *     static constexpr unsigned transfers; how it passes elements: trying, blocking, batches (see Transfer)
  *     Ring(size_t capacity, unsigned producers, unsigned consumers)
  *     static bool takes(size_t capacity, size_t batch)
  *     struct Producer, Consumer          a thread's own state; made from the ring
- * and of these calls, BENCH_INLINE, those its ways need, and try_pop, which counts what a slice leaves:
+ * and of these calls, BENCH_INLINE, those its transfers need, and try_pop, which counts what a slice leaves:
  *     bool try_push(Producer &, const T &)             bool try_pop(Consumer &, T &)
  *     void push(Producer &, const T &)                 void pop(Consumer &, T &)
  *     size_t try_push_many(Producer &, T *, size_t)    size_t try_pop_many(Consumer &, T *, size_t)
@@ -39,16 +39,16 @@ namespace bench {
 enum class Sides { single, many };
 
 /* How elements are passed, in bits. */
-enum Way : unsigned {
+enum Transfer : unsigned {
     trying = 1,   /* one at a time; backs off and yields */
     blocking = 2, /* one at a time; sleeps */
     batch_8 = 4,  /* up to 8 at a time, otherwise as trying */
     batch_64 = 8,
     batches = batch_8 | batch_64,
 };
-const char *to_text(Way way);
-inline size_t batch_of(Way way) {
-    return way == batch_8 ? 8 : way == batch_64 ? 64 : 1;
+const char *to_text(Transfer transfer);
+inline size_t batch_of(Transfer transfer) {
+    return transfer == batch_8 ? 8 : transfer == batch_64 ? 64 : 1;
 }
 
 struct RingLoops {
@@ -62,7 +62,7 @@ struct RingLoops {
     /* Pops what is left, with no other thread. */
     void (*drain)(void *ring, void *member, ConsumerBooks *);
     /* One element to and fro between two threads. The one measures until the phase ends, then sends the end
-     * stamp, at which the other leaves. Ways trying and blocking. */
+     * stamp, at which the other leaves. Transfers trying and blocking. */
     void (*ping)(void *there, void *back, void *producer, void *consumer, const uint32_t *phase,
                  uint32_t during, Histogram *trips);
     void (*pong)(void *there, void *back, void *producer, void *consumer);
@@ -79,7 +79,7 @@ constexpr size_t element_size_count = 3;
 
 struct RingContender {
     std::string name;
-    Way way;
+    Transfer transfer;
     Sides sides;
     bool bounded;
     bool (*takes)(size_t capacity, size_t batch);
@@ -127,11 +127,11 @@ inline bool ring_phase_lasts(const uint32_t *phase, uint32_t during) {
 template <class Ring, class = void> struct IsInPlace : std::false_type {};
 template <class Ring> struct IsInPlace<Ring, std::void_t<decltype(Ring::in_place)>> : std::true_type {};
 
-template <template <class> class Adapter, class T, Way way> struct Loops {
+template <template <class> class Adapter, class T, Transfer transfer> struct Loops {
     using Ring = Adapter<T>;
     using Producer = typename Ring::Producer;
     using Consumer = typename Ring::Consumer;
-    static constexpr size_t batch = way == batch_8 ? 8 : way == batch_64 ? 64 : 1;
+    static constexpr size_t batch = transfer == batch_8 ? 8 : transfer == batch_64 ? 64 : 1;
 
     static Ring &ring(void *pointer) {
         return *static_cast<Ring *>(pointer);
@@ -145,11 +145,11 @@ template <template <class> class Adapter, class T, Way way> struct Loops {
 
     /* Up to `batch` elements stamped from `next` on; the number pushed. */
     BENCH_INLINE static size_t push_some(Ring &ring, Producer &me, T *elements, uint64_t next) {
-        if constexpr (way == blocking) {
+        if constexpr (transfer == blocking) {
             elements[0].stamp(next);
             ring.push(me, elements[0]);
             return 1;
-        } else if constexpr (way == trying) {
+        } else if constexpr (transfer == trying) {
             elements[0].stamp(next);
             return ring.try_push(me, elements[0]) ? 1 : 0;
         } else if constexpr (IsInPlace<Ring>::value) {
@@ -172,7 +172,7 @@ template <template <class> class Adapter, class T, Way way> struct Loops {
 
     /* Up to `batch` elements into the books; the number popped. */
     BENCH_INLINE static size_t pop_some(Ring &ring, Consumer &me, T *elements, ConsumerBooks &books) {
-        if constexpr (way == blocking) {
+        if constexpr (transfer == blocking) {
             ring.pop(me, elements[0]);
             if (elements[0].words[0] == end_stamp) {
                 books.ended = 1;
@@ -181,7 +181,7 @@ template <template <class> class Adapter, class T, Way way> struct Loops {
             books.record_order(elements[0]);
             books.note(elements[0]);
             return 1;
-        } else if constexpr (way == trying) {
+        } else if constexpr (transfer == trying) {
             if (!ring.try_pop(me, elements[0])) {
                 return 0;
             }
@@ -247,7 +247,7 @@ template <template <class> class Adapter, class T, Way way> struct Loops {
     }
 
     BENCH_INLINE static void pass(Ring &ring, Producer &me, T &element) {
-        if constexpr (way == blocking) {
+        if constexpr (transfer == blocking) {
             ring.push(me, element);
         } else {
             Backoff backoff;
@@ -258,7 +258,7 @@ template <template <class> class Adapter, class T, Way way> struct Loops {
     }
 
     BENCH_INLINE static void take(Ring &ring, Consumer &me, T &element) {
-        if constexpr (way == blocking) {
+        if constexpr (transfer == blocking) {
             ring.pop(me, element);
         } else {
             Backoff backoff;
@@ -345,11 +345,11 @@ template <template <class> class Adapter, class T, Way way> struct Loops {
         loops.produce = produce;
         loops.consume = consume;
         loops.drain = drain;
-        if constexpr (way == trying || way == blocking) {
+        if constexpr (transfer == trying || transfer == blocking) {
             loops.ping = ping;
             loops.pong = pong;
         }
-        if constexpr (way == blocking) {
+        if constexpr (transfer == blocking) {
             loops.finish = finish;
             loops.produce_paced = produce_paced;
             loops.consume_paced = consume_paced;
@@ -358,18 +358,18 @@ template <template <class> class Adapter, class T, Way way> struct Loops {
     }
 };
 
-template <template <class> class Adapter, Way way>
+template <template <class> class Adapter, Transfer transfer>
 void add_ring_contender(std::vector<RingContender> &contenders) {
     using Any = Adapter<Element<8>>;
-    if constexpr ((Any::ways & way) != 0) {
+    if constexpr ((Any::transfers & transfer) != 0) {
         contenders.push_back(
             {Any::name,
-             way,
+             transfer,
              Any::sides,
              Any::bounded,
              Any::takes,
-             {Loops<Adapter, Element<8>, way>::table(), Loops<Adapter, Element<64>, way>::table(),
-              Loops<Adapter, Element<256>, way>::table()}});
+             {Loops<Adapter, Element<8>, transfer>::table(), Loops<Adapter, Element<64>, transfer>::table(),
+              Loops<Adapter, Element<256>, transfer>::table()}});
     }
 }
 

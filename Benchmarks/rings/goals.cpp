@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The goals of the rings, for two cores and elements of 8 bytes: the ratio to a peer's figure, or to our own
- * with another way of passing elements, of one run.
+ * with another transfer of elements, of one run.
  */
 #include "../runner/statistics.h"
 #include "summary.h"
@@ -32,10 +32,10 @@ class Goals {
         return cell == nullptr ? State::unknown : states_.of(table_title(cell->setting));
     }
 
-    const FlowCell *cell(Way way, unsigned producers, unsigned consumers, size_t capacity) const {
+    const FlowCell *cell(Transfer transfer, unsigned producers, unsigned consumers, size_t capacity) const {
         for (const FlowCell &cell : results_.flows) {
             const Flow &flow = cell.setting;
-            if (flow.way == way && flow.producers == producers && flow.consumers == consumers &&
+            if (flow.transfer == transfer && flow.producers == producers && flow.consumers == consumers &&
                 flow.capacity == capacity && element_sizes[flow.element] == 8) {
                 return &cell;
             }
@@ -157,7 +157,7 @@ void mutex_goal(Goals &goals, const RingResults &results) {
         }
     }
     if (where != nullptr) {
-        goals.judge("ilk_mpmc at its worst: " + std::string(to_text(where->setting.way)) + ", " +
+        goals.judge("ilk_mpmc at its worst: " + std::string(to_text(where->setting.transfer)) + ", " +
                         shape_text(where->setting) + ", " +
                         std::to_string(element_sizes[where->setting.element]) + " B, capacity " +
                         std::to_string(where->setting.capacity),
@@ -189,7 +189,7 @@ void trip_goals(Goals &goals, const RingResults &results) {
                 return duration(median(outcome->medians) / ticks_per_ns());
             };
             /* One bucket of the histogram, 6 %, is level. */
-            goals.add(own_name + ", round trip, " + to_text(cell.setting.way) + ", p50", trip(ours),
+            goals.add(own_name + ", round trip, " + to_text(cell.setting.transfer) + ", p50", trip(ours),
                       best_name, trip(best), digits(ratio) + "×", "≤ 1.06×", ratio <= 1.065,
                       goals.state(&cell));
         }

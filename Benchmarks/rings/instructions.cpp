@@ -26,7 +26,7 @@ template <class T> struct Nothing : AnyCapacity {
     static constexpr const char *name = "the loop alone";
     static constexpr Sides sides = Sides::single;
     static constexpr bool bounded = true;
-    static constexpr unsigned ways = trying;
+    static constexpr unsigned transfers = trying;
     using Producer = Anonymous;
     using Consumer = Anonymous;
 
@@ -105,12 +105,13 @@ std::vector<OperationCost> rows_of(const RingContender &contender) {
             pops.add(short_pop, long_pop);
         }
     }
-    const std::string way = contender.way == trying ? "try " : "";
-    return {pushes.median_of(contender.name, way + "push"), pops.median_of(contender.name, way + "pop")};
+    const std::string transfer = contender.transfer == trying ? "try " : "";
+    return {pushes.median_of(contender.name, transfer + "push"),
+            pops.median_of(contender.name, transfer + "pop")};
 }
 
 bool is_counted(const RingContender &ring) {
-    return ring.way == trying || (ring.way == blocking && ring.name.rfind("ilk_", 0) == 0);
+    return ring.transfer == trying || (ring.transfer == blocking && ring.name.rfind("ilk_", 0) == 0);
 }
 
 } // namespace
@@ -124,7 +125,7 @@ OperationCosts count_instructions(const std::vector<RingContender> &rings) {
     all.insert(all.end(), rings.begin(), rings.end());
     for (const RingContender &ring : all) {
         if (is_counted(ring)) {
-            costs.add(ring.name + ", " + to_text(ring.way), [&] { return rows_of(ring); });
+            costs.add(ring.name + ", " + to_text(ring.transfer), [&] { return rows_of(ring); });
         }
     }
     return costs;

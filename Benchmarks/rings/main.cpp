@@ -34,13 +34,13 @@ static std::vector<std::string> texts(const Options &options, const char *flag,
 }
 
 static std::vector<Flow> flows(const Options &options, bool quick) {
-    std::vector<Way> ways;
+    std::vector<Transfer> transfers;
     for (const std::string &name : texts(options, "--way", {"try", "blocking", "batch8", "batch64"})) {
-        ways.push_back(name == "try"        ? trying
-                       : name == "blocking" ? blocking
-                       : name == "batch8"   ? batch_8
-                       : name == "batch64"  ? batch_64
-                                            : (fail("unknown way " + name), trying));
+        transfers.push_back(name == "try"        ? trying
+                            : name == "blocking" ? blocking
+                            : name == "batch8"   ? batch_8
+                            : name == "batch64"  ? batch_64
+                                                 : (fail("unknown way " + name), trying));
     }
     std::vector<size_t> elements;
     for (unsigned size :
@@ -55,7 +55,7 @@ static std::vector<Flow> flows(const Options &options, bool quick) {
         elements.push_back(index);
     }
     std::vector<Flow> list;
-    for (Way way : ways) {
+    for (Transfer transfer : transfers) {
         for (const std::string &shape :
              texts(options, "--shape",
                    quick ? std::vector<std::string>{"1P1C", "2P2C", "4P4C"}
@@ -70,7 +70,7 @@ static std::vector<Flow> flows(const Options &options, bool quick) {
                 for (unsigned capacity :
                      options.counts("--capacity", quick ? std::vector<unsigned>{1024}
                                                         : std::vector<unsigned>{2, 64, 1024, 65536})) {
-                    list.push_back({way, producers, consumers, element, capacity});
+                    list.push_back({transfer, producers, consumers, element, capacity});
                 }
             }
         }
@@ -107,9 +107,9 @@ int main(int count, char **arguments) {
         }
     }
     if (!options.has("--no-trips")) {
-        for (Way way : {trying, blocking}) {
+        for (Transfer transfer : {trying, blocking}) {
             for (Sides sides : {Sides::single, Sides::many}) {
-                results.trips.push_back({{way, sides}, std::vector<TripOutcome>(contenders)});
+                results.trips.push_back({{transfer, sides}, std::vector<TripOutcome>(contenders)});
             }
         }
     }

@@ -114,16 +114,16 @@ const char *to_text(Wait wait) {
 
 bool runs(const RingContender &contender, const Flow &flow) {
     bool pair = flow.producers == 1 && flow.consumers == 1;
-    return contender.way == flow.way && (pair || contender.sides == Sides::many) &&
-           contender.takes(flow.capacity, batch_of(flow.way));
+    return contender.transfer == flow.transfer && (pair || contender.sides == Sides::many) &&
+           contender.takes(flow.capacity, batch_of(flow.transfer));
 }
 
 bool runs(const RingContender &contender, const Trip &trip) {
-    return contender.way == trip.way && contender.sides == trip.sides;
+    return contender.transfer == trip.transfer && contender.sides == trip.sides;
 }
 
 bool runs(const RingContender &contender, const Idleness &) {
-    return contender.way == blocking;
+    return contender.transfer == blocking;
 }
 
 /* Producers are threads 0 to producers - 1, then consumers: one of each have a core each. */
@@ -154,9 +154,9 @@ std::string measure(const RingContender &contender, const Flow &flow, SliceTimes
         worker.begin_measuring();
         part.during = work_during(measuring) - part.before;
         worker.end_measuring();
-        if (flow.way == blocking && !is_producer) {
+        if (flow.transfer == blocking && !is_producer) {
             work_during(stopping);
-        } else if (flow.way == blocking && producers_left.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+        } else if (flow.transfer == blocking && producers_left.fetch_sub(1, std::memory_order_acq_rel) == 1) {
             loops.finish(ring->get(), member.get(), flow.consumers);
         }
     });

@@ -17,7 +17,7 @@
 namespace bench {
 
 struct Flow {
-    Way way;
+    Transfer transfer;
     unsigned producers, consumers;
     size_t element; /* index into element_sizes */
     size_t capacity;
@@ -29,7 +29,7 @@ using FlowOutcome = Throughput;
 
 /* One element to and fro between two threads on two cores. */
 struct Trip {
-    Way way;
+    Transfer transfer;
     Sides sides;
 };
 struct TripOutcome {

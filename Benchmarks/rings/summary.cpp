@@ -15,11 +15,11 @@ std::string shape_text(const Flow &flow) {
 }
 
 std::string table_title(const Flow &flow) {
-    return shape_text(flow) + ", " + to_text(flow.way);
+    return shape_text(flow) + ", " + to_text(flow.transfer);
 }
 
 std::string table_title(const Trip &trip) {
-    return std::string("Round trip, ") + to_text(trip.way) + ", rings for " +
+    return std::string("Round trip, ") + to_text(trip.transfer) + ", rings for " +
            (trip.sides == Sides::single ? "two threads" : "many threads");
 }
 
@@ -43,7 +43,8 @@ static std::string flow_table(const RingResults &results, const Flow &of) {
     std::vector<std::string> header{"ring"};
     for (const FlowCell &cell : results.flows) {
         const Flow &flow = cell.setting;
-        if (flow.way == of.way && flow.producers == of.producers && flow.consumers == of.consumers) {
+        if (flow.transfer == of.transfer && flow.producers == of.producers &&
+            flow.consumers == of.consumers) {
             columns.push_back(&cell);
             header.push_back(std::to_string(element_sizes[flow.element]) + " B, " +
                              std::to_string(flow.capacity));
@@ -145,7 +146,7 @@ std::vector<std::pair<std::string, Json>> to_json(const RingResults &results) {
                 continue;
             }
             flows.push_back(outcome.json({{"ring", contender.name},
-                                          {"way", to_text(contender.way)},
+                                          {"way", to_text(contender.transfer)},
                                           {"bounded", contender.bounded},
                                           {"producers", cell.setting.producers},
                                           {"consumers", cell.setting.consumers},
@@ -160,7 +161,7 @@ std::vector<std::pair<std::string, Json>> to_json(const RingResults &results) {
             auto at = [&](double share) { return outcome.trips.quantile(share) / ticks_per_ns(); };
             trips.push_back(
                 Json::object({{"ring", contender.name},
-                              {"way", to_text(contender.way)},
+                              {"way", to_text(contender.transfer)},
                               {"p50_ns", median(outcome.medians) / ticks_per_ns()},
                               {"p99_ns", at(0.99)},
                               {"p99_9_ns", at(0.999)},

@@ -42,9 +42,9 @@ struct Contender {
     void *(*enter)(void *shared); /* by each thread, before its loops */
     void (*leave)(void *shared, void *member);
     /* Reads and writes at random until the phase ends. */
-    void (*mix)(void *shared, void *member, const Job *job, Tally *tally);
+    void (*mix)(void *shared, void *member, const Job *job, LoopCounts *counts);
     /* The same, at least once, with a pause before each, and each lock call's time in ticks. */
-    void (*wait)(void *shared, void *member, const Job *job, Tally *tally, Histogram *waits);
+    void (*wait)(void *shared, void *member, const Job *job, LoopCounts *counts, Histogram *waits);
 };
 
 /* Adds a contender to the list, with static storage in its adapter's file. The position orders the
@@ -82,7 +82,7 @@ inline void write_words(Words &words, uint32_t section, uint64_t &chain) {
     words.second = words.second + 1;
 }
 
-template <class Lock> void mix_loop(void *shared, void *member, const Job *job, Tally *tally) {
+template <class Lock> void mix_loop(void *shared, void *member, const Job *job, LoopCounts *counts) {
     auto &guarded = *static_cast<Guarded<Lock> *>(shared);
     auto &me = *static_cast<typename Lock::Member *>(member);
     Random random(job->seed);
@@ -103,15 +103,15 @@ template <class Lock> void mix_loop(void *shared, void *member, const Job *job, 
         }
         ++operations;
     }
-    *tally = {operations, writes, torn};
+    *counts = {operations, writes, torn};
 }
 
 template <class Lock>
-void wait_loop(void *shared, void *member, const Job *job, Tally *tally, Histogram *waits) {
+void wait_loop(void *shared, void *member, const Job *job, LoopCounts *counts, Histogram *waits) {
     auto &guarded = *static_cast<Guarded<Lock> *>(shared);
     auto &me = *static_cast<typename Lock::Member *>(member);
     uint64_t chain = 0;
-    *tally = {0, 0, 0};
+    *counts = {0, 0, 0};
     do {
         chain = work(job->pause, chain);
         uint64_t begin = ticks();
@@ -120,14 +120,14 @@ void wait_loop(void *shared, void *member, const Job *job, Tally *tally, Histogr
             waits->record(ticks() - begin);
             write_words(guarded.words, job->section, chain);
             guarded.lock.write_unlock(me);
-            ++tally->writes;
+            ++counts->writes;
         } else {
             guarded.lock.read_lock(me);
             waits->record(ticks() - begin);
-            tally->torn += read_words(guarded.words, job->section, chain);
+            counts->torn += read_words(guarded.words, job->section, chain);
             guarded.lock.read_unlock(me);
         }
-        ++tally->operations;
+        ++counts->operations;
     } while (phase_lasts(job->phase, job->during));
 }
 

@@ -32,10 +32,10 @@ std::vector<Loop> loop_of(const Contender &contender, uint64_t threshold) {
     void *shared = contender.create();
     void *member = contender.enter(shared);
     return {[=](const uint32_t *phase, uint32_t during) {
-        Tally tally{0, 0, 0};
+        LoopCounts counts{0, 0, 0};
         Job job{phase, during, 0, 0, threshold, 1};
-        contender.mix(shared, member, &job, &tally);
-        return tally.operations;
+        contender.mix(shared, member, &job, &counts);
+        return counts.operations;
     }};
 }
 

@@ -20,7 +20,7 @@ struct Job {
     uint64_t seed;
 };
 
-struct Tally {
+struct LoopCounts {
     uint64_t operations;
     uint64_t writes;
     uint64_t torn; /* reads that saw two different words: must stay 0 */

@@ -12,8 +12,8 @@ namespace bench {
 
 /* One thread's part of a slice, on cache lines of its own. */
 struct alignas(128) Part {
-    Tally warm{0, 0, 0};
-    Tally measured{0, 0, 0};
+    LoopCounts warm{0, 0, 0};
+    LoopCounts measured{0, 0, 0};
 };
 
 /* A contender's lock, for one slice. */
@@ -59,11 +59,11 @@ class Membership {
     }
     Membership(const Membership &) = delete;
 
-    void mix(const Job &job, Tally &tally) {
-        contender_.mix(shared_, member_, &job, &tally);
+    void mix(const Job &job, LoopCounts &counts) {
+        contender_.mix(shared_, member_, &job, &counts);
     }
-    void wait(const Job &job, Tally &tally, Histogram &waits) {
-        contender_.wait(shared_, member_, &job, &tally, &waits);
+    void wait(const Job &job, LoopCounts &counts, Histogram &waits) {
+        contender_.wait(shared_, member_, &job, &counts, &waits);
     }
 
   private:

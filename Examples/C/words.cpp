@@ -2,9 +2,9 @@
 //
 // The most frequent words of files, counted on a pool: words COUNT FILE...
 //
-// Each file is a job. A job hands its own counts over through a ring of move-only elements; the main thread adds them up
-// while the jobs go on, and shows the totals. Words are runs of ASCII letters, in lower case. A file that cannot be read
-// is named, and the others are counted; the exit status is 1 then.
+// Each file is a job. A job hands its own counts over through a ring of move-only elements; the main thread adds them
+// up while the jobs go on, and shows the totals. Words are runs of ASCII letters, in lower case. A file that cannot be
+// read is named, and the others are counted; the exit status is 1 then.
 
 #include <interlock/interlock.hpp>
 

@@ -116,7 +116,7 @@ static int count_all(file_count *files, size_t count) {
         }
         file_count *file;
         if (ilk_mpmc_pop_until(done, &file, sizeof(file), ILK_FOREVER) != ILK_OK) {
-            abort(); /* nobody closes it */
+            abort(); /* no thread closes it */
         }
         popped++;
         if (file->error != 0) {

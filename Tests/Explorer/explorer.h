@@ -130,8 +130,8 @@ enum { EX_ROWS = 128 }; /* of a table, at most, with its end */
 
 void ex_enter_states(const ex_must_reach *table, bool cannot);
 
-/* The same for states that scenarios cannot reach, though they pass the mark. A mark whose condition always holds counts
- * states that no thread is in, and no EX_MUST_REACH tells. */
+/* The same for states that scenarios cannot reach, though they pass the mark. A mark whose condition always holds
+ * counts states that no thread is in, and no EX_MUST_REACH tells. */
 #define EX_CANNOT_REACH(identifier)                                                                          \
     static const ex_must_reach identifier[EX_ROWS];                                                          \
     __attribute__((constructor)) static void identifier##_enters(void) {                                     \

@@ -91,8 +91,8 @@
     STATE(MUTEX_SLEEPS, "a locker is about to sleep for a mutex")                                            \
     STATE(MUTEX_WAKES, "an unlock wakes a locker")                                                           \
     STATE(MUTEX_LATE, "a locker's time is up")                                                               \
-    STATE(MUTEX_FORMER_SLEEPS, "a locker sleeps for an owner from before a fork")                            \
-    STATE(MUTEX_FORMER_OUTRUN, "the owner from before a fork leaves as a locker is about to sleep")          \
+    STATE(MUTEX_EARLIER_OWNER_SLEEPS, "a locker sleeps for an owner from before a fork")                     \
+    STATE(MUTEX_EARLIER_OWNER_OUTRUN, "the owner from before a fork leaves as a locker is about to sleep")   \
     STATE(MUTEX_KERNEL_SLEEPS, "a locker of an inheriting mutex sleeps in the kernel")                       \
     STATE(MUTEX_KERNEL_HANDS_OVER, "the kernel hands an inheriting mutex over")                              \
     STATE(LATCH_SLEEPS, "a waiter is about to sleep for a latch")                                            \

@@ -88,7 +88,7 @@ class InstallTest(unittest.TestCase):
 
 
 class PackageVersionsTest(unittest.TestCase):
-    def test_they_are_exact_where_nobody_depends_on_the_package(self):
+    def test_they_are_exact_where_nothing_depends_on_the_package(self):
         root = os.path.join(os.path.dirname(LIBRARY), "..", "..")
         for folder in ("Examples", "Benchmarks/Swift", "Benchmarks/Operations", "Tests/Instructions/Swift",
                        "Tests/Consumers/SwiftPackage", "Tests/Consumers/SwiftNIO"):

@@ -118,7 +118,7 @@ class ViewerInBrowser(unittest.TestCase):
             self.assertEqual(self.drawn(graph + "g rect"), nodes)
             self.assertEqual(self.drawn(graph + "path.edge.waits"), waits)
             self.assertEqual(self.drawn(graph + "path.edge.held"), holds)
-            # Every one is in the circle.
+            # Every one is in the cycle.
             self.assertEqual(self.count(graph + "g rect.cycle"), nodes)
             self.assertEqual(self.count(graph + "path.edge.cycle"), waits + holds)
             self.assertEqual(self.browser.value(HIDDEN), [], f"at {width}")

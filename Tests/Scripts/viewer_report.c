@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A program with something in every section of a report: two threads in a circle, waits and holds, a ring whose depth
- * changed, two opposite orders, more objects than the viewer shows at first. It writes one to the file that is named first,
- * as JSON, and to the second, as a page. Its names are markup. viewer_browser.py runs it.
+ * A program with something in every section of a report: two threads in a cycle, waits and holds, a ring whose depth
+ * changed, two opposite orders, more objects than the viewer shows at first. It writes one to the file that is named
+ * first, as JSON, and to the second, as a page. Its names are markup. viewer_browser.py runs it.
  */
 #include <interlock/diagnostics.h>
 #include <interlock/mpmc.h>
@@ -133,7 +133,7 @@ static bool is_wedged(void) {
     rewind(file);
     text[fread(text, 1, sizeof text - 1, file)] = '\0';
     fclose(file);
-    return strstr(text, "circle 1: ") != NULL;
+    return strstr(text, "cycle 1: ") != NULL;
 }
 
 static void write_to(const char *path, ilk_diagnosis_form form) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ilk_barrier: threads meet, round after round; in each round one is told that it came last.
+ * ilk_barrier: threads meet, round after round; in each round one learns that it came last.
  *
  *     #include <interlock/barrier.h>
  *     #include <pthread.h>
@@ -32,7 +32,7 @@
  *   A  A round is complete when as many waits have arrived in it as there are parties. None returns before
  *      that, except one that times out.
  *   B  What a party did before its wait is visible to each party of the round after its own.
- *   C  Exactly one wait a round is told that it came last: the one that completed the round.
+ *   C  Exactly one wait a round answers that it came last: the one that completed the round.
  *   D  A wait that times out takes its arrival back: its round counts on as if it had never been called. A
  *      wait whose round is complete does not time out, however late it finds out.
  *   E  Threads beyond the number of parties are counted into the following rounds.
@@ -72,7 +72,8 @@ void ilk_barrier_destroy(ilk_barrier *barrier);
  * signal handlers. True for one party a round (C). O(1); O(parties) for the last. */
 bool ilk_barrier_wait(ilk_barrier *barrier);
 
-/* The same until `deadline_ns` at most. ILK_OK: complete; `*last` says whether the caller came last.
+/* Waits until all parties of the round have arrived, or until `deadline_ns`. ILK_OK: complete; `*last` says whether
+ * the caller came last.
  * ILK_TIMEDOUT: the arrival is taken back (D), without waiting for another thread; `*last` is false; nothing
  * becomes visible. A passed deadline still completes a round that lacks only this party. `last` may be
  * NULL. */

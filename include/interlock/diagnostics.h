@@ -42,11 +42,11 @@
  *               that a thread takes and gives back itself. Orders that turn out to be harmful later, when a lock
  *               is first written or a permit first given back, are reported when one of them is met again.
  *               Not counted are try_ calls and waits with a limit, as what is asked for; and orders that a third
- *               lock, held for writing in both, keeps apart. A thread is known to hold the first 32, and a circle
+ *               lock, held for writing in both, keeps apart. A thread is known to hold the first 32, and a cycle
  *               has eight locks at most. A search that follows 100,000 orders ends, which is said on standard error.
  *   contention  Acquisitions, those that met a holder, how long they waited and how long it was held.
  *   hang        A report of every thread: what it holds of the objects watched, what of them it waits for and since
- *               when, what it works on; circles are marked.
+ *               when, what it works on; cycles are marked.
  *
  * More words for the environment, separated by commas: abort (ends the process at the first report of an order),
  * limit=SECONDS (as ilk_set_hang_limit), signal=NUMBER (as ilk_set_hang_signal; by default SIGQUIT while hang is on),
@@ -91,8 +91,8 @@ bool ilk_get_name(const void *object, char *name, size_t size);
 #define ILK_DIAGNOSE_HANG UINT32_C(4)
 #define ILK_DIAGNOSE_ALL UINT32_C(7)
 
-/* Switches to exactly these ILK_DIAGNOSE_ bits, for the objects that are watched with all others, and those made from now
- * on; 0: off. What an object's own call has switched on stays on. Any thread. */
+/* Switches to exactly these ILK_DIAGNOSE_ bits, for the objects that are watched with all others, and those made from
+ * now on; 0: off. What an object's own call has switched on stays on. Any thread. */
 void ilk_diagnose(uint32_t what);
 
 /* The bits that are on for all objects. */
@@ -182,9 +182,10 @@ void ilk_figures_reset(void);
 
 typedef enum ilk_diagnosis_form { ILK_AS_TEXT, ILK_AS_JSON, ILK_AS_PAGE } ilk_diagnosis_form;
 
-/* Writes what diagnosis knows to the file descriptor: as text for people, as JSON, or as a page of HTML that carries the
- * JSON, which diagnosis.html (installed in share/interlock) draws if it is in the same folder. Any thread; takes no lock of the library but the tables' own, so it works while the process is
- * wedged in others. ILK_INVALID: writing failed, and errno tells why. */
+/* Writes what diagnosis knows to the file descriptor: as text for people, as JSON, or as a page of HTML that carries
+ * the JSON, which diagnosis.html (installed in share/interlock) draws if it is in the same folder. Any thread; takes no
+ * lock of the library but the tables' own, so it works while the process is wedged in others. ILK_INVALID: writing
+ * failed, and errno tells why. */
 ilk_status ilk_write_diagnosis(int file, ilk_diagnosis_form form);
 
 /* Has the text form written to standard error at each signal of this number; 0: at none. The handler only wakes a

@@ -35,8 +35,10 @@
 //   Times       A wait takes any std::chrono duration, or a time point of any clock. std::chrono::steady_clock is the
 //               core's own; by another clock a wait goes on until that clock has reached the limit, also where it is
 //               set meanwhile. duration::max() waits for ever, a negative length tries.
-//   Exceptions  Constructors of rings and pools, post and submit, upgradable_lock and downgrade where they hold nothing,
-//               and what the callables, elements and clocks of the program throw; nothing else. Without exceptions (-fno-exceptions) std::abort takes their place.
+//   Exceptions  Constructors of rings and pools, post and submit, upgradable_lock and downgrade where they hold
+//   nothing,
+//               and what the callables, elements and clocks of the program throw; nothing else. Without exceptions
+//               (-fno-exceptions) std::abort takes their place.
 //   Misuse      Is reported in one sentence, then abort, where the C header says so; the rest is undefined.
 #ifndef INTERLOCK_INTERLOCK_HPP
 #define INTERLOCK_INTERLOCK_HPP

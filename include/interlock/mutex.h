@@ -86,8 +86,9 @@ void ilk_mutex_lock(ilk_mutex *mutex);
  * call asks the system for its id. */
 ILK_MUST_USE bool ilk_mutex_try_lock(ilk_mutex *mutex) ILK_NONBLOCKING;
 
-/* As ilk_mutex_lock, until `deadline_ns` at most (C). ILK_OK: taken. ILK_TIMEDOUT: not taken. A passed
- * deadline still takes a free mutex. With priority inheritance the kernel waits by the wall clock where it has
+/* Takes the mutex; waits until `deadline_ns` at most (C). ILK_OK: taken. ILK_TIMEDOUT: not taken. A passed
+ * deadline still takes a free mutex. Blocks; does not allocate; not in signal handlers. Misuse is that of
+ * ilk_mutex_lock. With priority inheritance the kernel waits by the wall clock where it has
  * no FUTEX_LOCK_PI2 (Linux before 5.14): a change of the date moves the limit. */
 ILK_MUST_USE ilk_status ilk_mutex_lock_until(ilk_mutex *mutex, uint64_t deadline_ns);
 

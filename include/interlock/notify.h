@@ -49,9 +49,9 @@
  * resets its flag before it arms.
  *
  * The hook must not block for long. It may change the hook, and use the ring: an ilk_mpmc by any call; an ilk_spsc by
- * the calls of the part that its thread has. For elements it runs on the producer's thread, or the closer's. A pop there
- * is a race with the consumer's calls, but where the hook has the consumer's part: from its arm on the thread that armed
- * makes no consumer's call, and the hook makes them all. Likewise pushes in a hook for room.
+ * the calls of the part that its thread has. For elements it runs on the producer's thread, or the closer's. A pop
+ * there is a race with the consumer's calls, but where the hook has the consumer's part: from its arm on the thread
+ * that armed makes no consumer's call, and the hook makes them all. Likewise pushes in a hook for room.
  *
  * An unarmed hook costs pushes and pops nothing beside the load of the flag for sleepers; for at most 1,024 elements
  * after an arm or a sleep each pays a fence. docs/rings.md draws the protocol.

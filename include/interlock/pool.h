@@ -37,8 +37,8 @@
  *      idle.
  *   C  Order. A single worker begins the HIGH and the LOW jobs each in the order of submission; NORMAL jobs from
  *      outside, where there are no others, up to 16 places from their own. Several workers run side by side. A NORMAL
- *      job that a job submits may begin before older ones. The worker that takes an inbox turns round all that lies in it
- *      before it begins the first: some nanoseconds a job.
+ *      job that a job submits may begin before older ones. The worker that takes an inbox turns round all that lies
+ *      in it before it begins the first: some nanoseconds a job.
  *   D  No accepted job starves, whatever jobs come later. Before it begins, any one worker begins at most so many
  *      others (T: the most threads that the pool has had at a time):
  *        HIGH, behind k others from its submission           2 (k + 1)
@@ -50,25 +50,26 @@
  *      core, nor where all threads are blocked.
  *   E  A submission that wakes no worker makes no system call, takes no lock and allocates nothing; one that does makes
  *      one system call, seldom two. Where threads are missing (blocked, refused, or idle and ended), it may start one;
- *      elsewhere it never allocates, and submit and submit_many may be called in a signal handler, but not for a job of
- *      a group that a job waits for or has waited for, nor where a synchronous signal
- *      that was sent, by kill(2) say, interrupts a worker.
+ *      elsewhere it never allocates, and submit and submit_many may be called in a signal handler, but not for a job
+ *      of a group that a job waits for or has waited for, nor where a synchronous signal that was sent, by kill(2)
+ *      say, interrupts a worker.
  *   F  Workers without a job use no processor time: they spin for some microseconds at most, then sleep.
  *   G  On top of a job that waits run only jobs that it waits for: those of the group; parts of the loop; the forked
  *      job, and what that forks. Other jobs do not, so a lock may be held over a wait, unless those want it. Other jobs
  *      that want it block their threads: around it they call will_block, or no thread may be left for the awaited ones.
  *      With none of them at hand, the worker sleeps and counts as blocked: another thread takes its place. Where all
  *      max_threads threads are blocked, a sleeping worker finds its jobs wherever they wait: jobs of one pool that wait
- *      for each other's groups and forked jobs without a circle end, on one thread too. Not so through a job that
- *      follows, or another pool: there some thread must be free. At most ILK_POOL_HELP_DEPTH jobs lie on top of each other; beyond that, and
- *      between will_block and did_block, it runs none, and waits for ever where no other thread is left.
+ *      for each other's groups and forked jobs without a cycle end, on one thread too. Not so through a job that
+ *      follows, or another pool: there some thread must be free. At most ILK_POOL_HELP_DEPTH jobs lie on top of each
+ *      other; beyond that, and between will_block and did_block, it runs none, and waits for ever where no other
+ *      thread is left.
  *   H  fork(2): in the child a pool has no threads and is closed; destroy frees it. Jobs that had not begun do not run
  *      there; waits for groups have no end. A job that forks ends its child itself (exec, _exit). Where it returns
  *      there, or waits there for another worker, the child ends by exit(0); destroying the pool before is misuse.
  *   I  Workers and the timers' thread hold all signals back but the synchronous ones (SIGSEGV, SIGBUS, SIGILL, SIGFPE,
  *      SIGTRAP, SIGSYS), whose handlers run in jobs. A job that ends its thread (pthread_exit), or throws through its
- *      function, is misuse and ends the process. Where the system cannot tell (a raw system call), the job's group never
- *      ends. Calls of other threads are no cancellation points.
+ *      function, is misuse and ends the process. Where the system cannot tell (a raw system call), the job's group
+ *      never ends. Calls of other threads are no cancellation points.
  *
  * Source: Chase and Lev, "Dynamic circular work-stealing deque" (2005), with the orders of Lê, Pop, Cohen, Zappa
  * Nardelli (2013); Tzannes et al., "Lazy binary splitting" (2010). docs/pool.md draws the protocols.
@@ -167,8 +168,8 @@ void ilk_job_set_group(ilk_job *job, ilk_group *group);
  * of the same pool goes to its worker's own deque. */
 ILK_MUST_USE bool ilk_pool_submit(ilk_pool *pool, ilk_job *job) ILK_NONBLOCKING;
 
-/* The same for `count` jobs of one priority, in the order of the array: all or none. O(count), one atomic step. Misuse:
- * unlike priorities. */
+/* Hands `count` jobs of one priority over, in the order of the array: all or none. Thread-safe; guarantee E. O(count),
+ * one atomic step. False: refused, the pool is closed. Misuse: unlike priorities. */
 ILK_MUST_USE bool ilk_pool_submit_many(ilk_pool *pool, ilk_job *const *jobs, size_t count) ILK_NONBLOCKING;
 
 /* ---- Groups ---- */
@@ -213,14 +214,14 @@ void ilk_pool_did_block(void);
 
 /* ---- Timers ---- */
 
-/* As ilk_job_init. `ilk_timer_job` is the timer's job, for priority and group. */
+/* Makes `timer` one whose job calls `function(context)`: NORMAL, without a group. `ilk_timer_job` is that job, for
+ * priority and group. Not while submitted. */
 void ilk_timer_init(ilk_timer *timer, void (*function)(void *context), void *context);
 ilk_job *ilk_timer_job(ilk_timer *timer);
 
-/* Submits the timer's job when `deadline_ns` has come, not before. Thread-safe; takes a lock, which no call and no thread
- * has for longer than 64 timers take, however many are due. O(1) amortised. The first timer
- * of a pool starts a thread for them. ILK_CLOSED: refused. ILK_NOMEM: the system refuses that thread. Misuse: it is
- * set. */
+/* Submits the timer's job when `deadline_ns` has come, not before. Thread-safe; takes a lock, which no call and no
+ * thread has for longer than 64 timers take, however many are due. O(1) amortised. The first timer of a pool starts a
+ * thread for them. ILK_CLOSED: refused. ILK_NOMEM: the system refuses that thread. Misuse: it is set. */
 ILK_MUST_USE ilk_status ilk_pool_submit_at(ilk_pool *pool, ilk_timer *timer, uint64_t deadline_ns);
 
 /* Takes `timer` back. True: its job will not be submitted; it may be set anew. False: it is not set, or its job is the
@@ -229,22 +230,23 @@ bool ilk_pool_cancel(ilk_pool *pool, ilk_timer *timer);
 
 /* ---- Ending ---- */
 
-/* Nothing more comes in; what was accepted runs, timers at their time. Thread-safe; does not wait. */
+/* Closes `pool`: nothing more comes in; what was accepted runs, timers at their time. Thread-safe; does not wait. */
 void ilk_pool_close(ilk_pool *pool);
 
-/* The same, and each job that has not begun is given to `hand_back(context, job)` once instead: by this call or the
- * pool's threads, several at a time. It leaves its group then. Forked jobs and loops run. The
- * first call's function is used; it must not wait for the pool, which ends after the last job is handed back. */
+/* Closes `pool`: nothing more comes in. Each job that has not begun does not run, but is given to
+ * `hand_back(context, job)` once: by this call or the pool's threads, several at a time. It leaves its group then.
+ * Forked jobs and loops run. Thread-safe; does not wait. The first call's function is used; it must not wait for the
+ * pool, which ends after the last job is handed back. */
 void ilk_pool_close_now(ilk_pool *pool, void (*hand_back)(void *context, ilk_job *job), void *context);
 
 /* Waits until `pool` is closed and all it had accepted has run or was handed back, until `deadline_ns` at most. Blocks.
  * Misuse: called by one of its jobs. */
 ILK_MUST_USE ilk_status ilk_pool_wait_until(ilk_pool *pool, uint64_t deadline_ns);
 
-/* Waits until `pool` is idle, until `deadline_ns` at most, and closes nothing. Idle: every accepted job has ended or was
- * handed back, no timer is set, no job follows a group. So a timer keeps a pool from it until its job has ended, or it
- * is cancelled. Thread-safe; blocks. ILK_OK: it was idle during the call, and may be no more where other threads submit.
- * Misuse: called by one of its jobs. */
+/* Waits until `pool` is idle, until `deadline_ns` at most, and closes nothing. Idle: every accepted job has ended or
+ * was handed back, no timer is set, no job follows a group. So a timer keeps a pool from it until its job has ended, or
+ * it is cancelled. Thread-safe; blocks. ILK_OK: it was idle during the call, and may be no more where other threads
+ * submit. Misuse: called by one of its jobs. */
 ILK_MUST_USE ilk_status ilk_pool_wait_idle_until(ilk_pool *pool, uint64_t deadline_ns);
 
 /* Thread-safe. Takes a lock for a moment. */

@@ -116,7 +116,7 @@ typedef struct ilk_rwlock {
 #define ILK_RWLOCK_INIT                                                                                      \
     { 0x10, UINT32_C(0xFFFFFFFF), ILK__NULL }
 
-/* The same for a plain lock. */
+/* Initialises a free plain lock where it is defined. Its first call goes slow too. */
 #define ILK_RWLOCK_INIT_PLAIN                                                                                \
     { 0x10, UINT32_C(0xFFFFFFFE), ILK__NULL }
 
@@ -143,21 +143,22 @@ static inline void ilk_rwlock_read_lock(ilk_rwlock *lock);
  * thread its reader slots: one that has only ever tried is counted in the word, and does not scale. */
 ILK_MUST_USE static inline bool ilk_rwlock_try_read_lock(ilk_rwlock *lock) ILK_NONBLOCKING;
 
-/* As ilk_rwlock_read_lock, until `deadline_ns` at most (D). ILK_OK: taken. ILK_TIMEDOUT: not taken. A passed
- * deadline still takes a lock that needs no waiting. */
+/* Takes the lock for reading; waits until `deadline_ns` at most (D). ILK_OK: taken. ILK_TIMEDOUT: not taken. A
+ * passed deadline still takes a lock that needs no waiting. */
 ILK_MUST_USE ilk_status ilk_rwlock_read_lock_until(ilk_rwlock *lock, uint64_t deadline_ns);
 
 /* Gives up a lock held for reading (F). */
 static inline void ilk_rwlock_read_unlock(ilk_rwlock *lock);
 
-/* Takes the lock for writing: alone. As ilk_rwlock_read_lock, but O(blocks of slots) where readers use
+/* Takes the lock for writing: alone; waits as long as it takes. O(1), but O(blocks of slots) where readers use
  * slots. */
 static inline void ilk_rwlock_write_lock(ilk_rwlock *lock);
 
 /* Takes the lock for writing if no thread holds it: true when taken. Never blocks (F, G). */
 ILK_MUST_USE static inline bool ilk_rwlock_try_write_lock(ilk_rwlock *lock) ILK_NONBLOCKING;
 
-/* As ilk_rwlock_write_lock, with the deadline of ilk_rwlock_read_lock_until. */
+/* Takes the lock for writing; waits until `deadline_ns` at most (D). ILK_OK: taken. ILK_TIMEDOUT: not taken. A
+ * passed deadline still takes a lock that needs no waiting. */
 ILK_MUST_USE ilk_status ilk_rwlock_write_lock_until(ilk_rwlock *lock, uint64_t deadline_ns);
 
 /* Gives up a lock held for writing (F). */
@@ -167,10 +168,12 @@ static inline void ilk_rwlock_write_unlock(ilk_rwlock *lock);
  * no writer holds the lock. */
 static inline void ilk_rwlock_downgrade(ilk_rwlock *lock);
 
-/* Takes the lock for reading with the right to upgrade. As ilk_rwlock_write_lock. */
+/* Takes the lock for reading with the right to upgrade; waits as long as it takes. O(1), but O(blocks of slots)
+ * where readers use slots. */
 static inline void ilk_rwlock_upgradable_lock(ilk_rwlock *lock);
 
-/* As ilk_rwlock_upgradable_lock, with the deadline of ilk_rwlock_read_lock_until. */
+/* Takes the lock for reading with the right to upgrade; waits until `deadline_ns` at most (D). ILK_OK: taken.
+ * ILK_TIMEDOUT: not taken. A passed deadline still takes a lock that needs no waiting. */
 ILK_MUST_USE ilk_status ilk_rwlock_upgradable_lock_until(ilk_rwlock *lock, uint64_t deadline_ns);
 
 /* Gives up a lock held upgradable (F); write_unlock gives up what it has upgraded. */
@@ -180,8 +183,9 @@ static inline void ilk_rwlock_upgradable_unlock(ilk_rwlock *lock);
  * before queued writers, holds back new readers. Misuse: no thread holds the lock upgradable. */
 static inline void ilk_rwlock_upgrade(ilk_rwlock *lock);
 
-/* As ilk_rwlock_upgrade, until `deadline_ns` at most. ILK_OK: held for writing. ILK_TIMEDOUT: still held
- * upgradable, without a gap; the readers that the upgrade held back come in. */
+/* Turns an upgradable lock into a write lock; waits for the present readers until `deadline_ns` at most. ILK_OK:
+ * held for writing. ILK_TIMEDOUT: still held upgradable, without a gap; the readers that the upgrade held back come
+ * in. Misuse: no thread holds the lock upgradable. */
 ILK_MUST_USE ilk_status ilk_rwlock_upgrade_until(ilk_rwlock *lock, uint64_t deadline_ns);
 
 ILK_END_DECLARATIONS

@@ -101,15 +101,15 @@ static inline void ilk_semaphore_wait(ilk_semaphore *semaphore);
 /* Takes one permit if there is one that no thread is queued for: true when taken. Never blocks (E). */
 ILK_MUST_USE static inline bool ilk_semaphore_try_wait(ilk_semaphore *semaphore) ILK_NONBLOCKING;
 
-/* As ilk_semaphore_wait, until `deadline_ns` at most. ILK_OK: taken. ILK_TIMEDOUT: not taken (C). A passed
- * deadline still takes a permit that is there. */
+/* Takes one permit; queues for it until `deadline_ns` at most. ILK_OK: taken. ILK_TIMEDOUT: not taken (C). A passed
+ * deadline still takes a permit that is there. Blocks; not a cancellation point. */
 ILK_MUST_USE ilk_status ilk_semaphore_wait_until(ilk_semaphore *semaphore, uint64_t deadline_ns);
 
 /* Adds `permits`; 0 does nothing. Does not block (E). O(permits handed over). Misuse: more than
  * ILK_SEMAPHORE_MAX permits in all; ilk_semaphore_try_signal answers instead. */
 static inline void ilk_semaphore_signal(ilk_semaphore *semaphore, uint32_t permits);
 
-/* As ilk_semaphore_signal: true when they were added. False, and none added: there would be more than
+/* Adds `permits`: true when they were added. Does not block (E). False, and none added: there would be more than
  * ILK_SEMAPHORE_MAX. Permits for waiters are not counted, but beside a thread that is changing the queue. */
 ILK_MUST_USE bool ilk_semaphore_try_signal(ilk_semaphore *semaphore, uint32_t permits);
 

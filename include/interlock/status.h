@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a call answers that can end in more than one expected way. Misuse is never a status (diagnostics.h). No call of a
- * lock, a ring, a waiting primitive or the park layer changes errno, but where diagnosis writes a report or is refused
- * memory.
+ * What a call answers that can end in more than one expected way. Misuse is never a status (diagnostics.h). No call of
+ * a lock, a ring, a waiting primitive or the park layer changes errno, but where diagnosis writes a report or is
+ * refused memory.
  *
  *     #include <interlock/spsc.h>
  *     #include <interlock/status.h>

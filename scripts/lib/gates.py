@@ -323,7 +323,7 @@ GATES = {
     gate.__name__: gate
     for gate in (
         spdx, labels, orders, states, sendable, pointers, links, promises.contracts, bench_page.figures, sources, text, layout.folders, layout.architecture,
-        layout.includes, layout.rooms, layout.length, words.words)
+        layout.includes, layout.rooms, layout.length, words.words, words.comments)
 }
 
 

@@ -76,7 +76,7 @@ def included_files(root, name, files):
 
 
 def includes(root):
-    """Every #include of the C core goes down the layers, to no other primitive, and in no circle."""
+    """Every #include of the C core goes down the layers, to no other primitive, and in no cycle."""
     files = set(require(tracked(root, ".c", ".h", ".S", under="Sources/CCore"), "C core sources"))
     files |= set(require(tracked(root, ".h", under="include"), "public headers"))
     excused = {(name, other) for name, other, _ in EXCEPTIONS}
@@ -101,7 +101,7 @@ def includes(root):
             mine, its = primitive_of(name), primitive_of(other)
             if layer == below and mine and its and mine != its:
                 yield Finding(name, line, f"{mine} includes {its} ({other}): what both need stands in a file of its own")
-    yield from circles(edges)
+    yield from cycles(edges)
     yield from order(root, "pool", sorted(files))
 
 
@@ -141,8 +141,8 @@ def order(root, folder, files):
                     yield Finding(name, number, f"names {word} of {listed[homes[word]]}, which {shared} lists after it")
 
 
-def circles(edges):
-    """One finding for each include that closes a circle."""
+def cycles(edges):
+    """One finding for each include that closes a cycle."""
     pairs = {frozenset(pair[:2]) for pair in PAIRS}
 
     def may_be_mutual(one, other):
@@ -158,8 +158,8 @@ def circles(edges):
             if may_be_mutual(name, other):
                 continue
             if state.get(other) == "open":
-                circle = trail[trail.index(other):] + [other]
-                yield Finding(name, line, "closes a circle of includes: " + " → ".join(circle))
+                cycle = trail[trail.index(other):] + [other]
+                yield Finding(name, line, "closes a cycle of includes: " + " → ".join(cycle))
             elif other not in state:
                 yield from visit(other, trail + [other])
         state[name] = "done"

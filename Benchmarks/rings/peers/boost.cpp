@@ -14,7 +14,7 @@ template <class T> struct BoostSpsc : AnyCapacity {
     static constexpr const char *name = "boost spsc_queue";
     static constexpr Sides sides = Sides::single;
     static constexpr bool bounded = true;
-    static constexpr unsigned ways = trying | batches;
+    static constexpr unsigned transfers = trying | batches;
     using Producer = Anonymous;
     using Consumer = Anonymous;
     boost::lockfree::spsc_queue<T> queue;
@@ -38,7 +38,7 @@ template <class T> struct BoostQueue : AnyCapacity {
     static constexpr const char *name = "boost queue";
     static constexpr Sides sides = Sides::many;
     static constexpr bool bounded = true;
-    static constexpr unsigned ways = trying;
+    static constexpr unsigned transfers = trying;
     using Producer = Anonymous;
     using Consumer = Anonymous;
     boost::lockfree::queue<T, boost::lockfree::fixed_sized<true>> queue;

@@ -18,7 +18,7 @@ namespace {
 
 template <class T> struct CkBase {
     static constexpr bool bounded = true;
-    static constexpr unsigned ways = trying;
+    static constexpr unsigned transfers = trying;
     using Producer = Anonymous;
     using Consumer = Anonymous;
 

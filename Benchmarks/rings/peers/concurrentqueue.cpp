@@ -16,7 +16,7 @@ template <class T> struct Concurrent : AnyCapacity {
     static constexpr const char *name = "moodycamel ConcurrentQueue";
     static constexpr Sides sides = Sides::many;
     static constexpr bool bounded = false;
-    static constexpr unsigned ways = trying | batches;
+    static constexpr unsigned transfers = trying | batches;
     Queue queue;
 
     struct Producer {

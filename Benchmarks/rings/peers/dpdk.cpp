@@ -19,7 +19,7 @@ enum class Kind { single, many, head_tail, relaxed };
 template <class T, Kind kind, bool bulk> struct Rte {
     static constexpr Sides sides = kind == Kind::single ? Sides::single : Sides::many;
     static constexpr bool bounded = true;
-    static constexpr unsigned ways = bulk ? unsigned{batches} : trying | batches;
+    static constexpr unsigned transfers = bulk ? unsigned{batches} : trying | batches;
     using Producer = Anonymous;
     using Consumer = Anonymous;
 

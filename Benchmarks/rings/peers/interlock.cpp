@@ -23,7 +23,7 @@ template <class T> struct Spsc : AnyCapacity {
     static constexpr const char *name = "ilk_spsc";
     static constexpr Sides sides = Sides::single;
     static constexpr bool bounded = true;
-    static constexpr unsigned ways = trying | blocking | batches;
+    static constexpr unsigned transfers = trying | blocking | batches;
     using Producer = Anonymous;
     using Consumer = Anonymous;
     ilk_spsc *ring;
@@ -58,7 +58,7 @@ template <class T> struct Spsc : AnyCapacity {
 
 template <class T> struct SpscInPlace : Spsc<T> {
     static constexpr const char *name = "ilk_spsc (in place)";
-    static constexpr unsigned ways = batches;
+    static constexpr unsigned transfers = batches;
     static constexpr bool in_place = true;
     using Producer = Anonymous;
     using Consumer = Anonymous;
@@ -83,7 +83,7 @@ template <class T> struct Mpmc : AnyCapacity {
     static constexpr const char *name = "ilk_mpmc";
     static constexpr Sides sides = Sides::many;
     static constexpr bool bounded = true;
-    static constexpr unsigned ways = trying | blocking | batches;
+    static constexpr unsigned transfers = trying | blocking | batches;
     using Producer = Anonymous;
     using Consumer = Anonymous;
     ilk_mpmc *ring;

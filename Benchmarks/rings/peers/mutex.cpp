@@ -14,7 +14,7 @@ template <class T> struct MutexRing : AnyCapacity {
     static constexpr const char *name = "mutex and condition";
     static constexpr Sides sides = Sides::many;
     static constexpr bool bounded = true;
-    static constexpr unsigned ways = trying | blocking | batches;
+    static constexpr unsigned transfers = trying | blocking | batches;
     using Producer = Anonymous;
     using Consumer = Anonymous;
 

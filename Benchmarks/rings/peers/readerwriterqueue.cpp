@@ -15,7 +15,7 @@ template <class T> struct ReaderWriter : AnyCapacity {
     static constexpr const char *name = "moodycamel ReaderWriterQueue";
     static constexpr Sides sides = Sides::single;
     static constexpr bool bounded = true; /* rounded up to whole blocks */
-    static constexpr unsigned ways = trying;
+    static constexpr unsigned transfers = trying;
     using Producer = Anonymous;
     using Consumer = Anonymous;
     moodycamel::ReaderWriterQueue<T> queue;
@@ -33,7 +33,7 @@ template <class T> struct BlockingBuffer : AnyCapacity {
     static constexpr const char *name = "moodycamel blocking buffer";
     static constexpr Sides sides = Sides::single;
     static constexpr bool bounded = true;
-    static constexpr unsigned ways = trying | blocking;
+    static constexpr unsigned transfers = trying | blocking;
     using Producer = Anonymous;
     using Consumer = Anonymous;
     moodycamel::BlockingReaderWriterCircularBuffer<T> buffer;

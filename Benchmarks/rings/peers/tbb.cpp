@@ -13,7 +13,7 @@ template <class T> struct TbbBounded : AnyCapacity {
     static constexpr const char *name = "tbb bounded queue";
     static constexpr Sides sides = Sides::many;
     static constexpr bool bounded = true;
-    static constexpr unsigned ways = trying | blocking;
+    static constexpr unsigned transfers = trying | blocking;
     using Producer = Anonymous;
     using Consumer = Anonymous;
     tbb::concurrent_bounded_queue<T> queue;

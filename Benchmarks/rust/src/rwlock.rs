@@ -21,7 +21,7 @@ pub struct Job {
 }
 
 #[repr(C)]
-pub struct Tally {
+pub struct LoopCounts {
     operations: u64,
     writes: u64,
     torn: u64,
@@ -91,13 +91,13 @@ pub unsafe extern "C" fn bench_parking_lot_words(shared: *mut c_void) -> *mut Wo
 }
 
 /// # Safety
-/// `shared` comes from create; `job` and `tally` belong to the caller.
+/// `shared` comes from create; `job` and `counts` belong to the caller.
 #[no_mangle]
 pub unsafe extern "C" fn bench_parking_lot_mix(
     shared: *mut c_void,
     _member: *mut c_void,
     job: *const Job,
-    tally: *mut Tally,
+    counts: *mut LoopCounts,
 ) {
     unsafe {
         let lock = &(*shared.cast::<Guarded>()).lock;
@@ -118,7 +118,7 @@ pub unsafe extern "C" fn bench_parking_lot_mix(
             }
             operations += 1;
         }
-        *tally = Tally { operations, writes, torn };
+        *counts = LoopCounts { operations, writes, torn };
     }
 }
 
@@ -129,14 +129,14 @@ pub unsafe extern "C" fn bench_parking_lot_wait(
     shared: *mut c_void,
     _member: *mut c_void,
     job: *const Job,
-    tally: *mut Tally,
+    counts: *mut LoopCounts,
     waits: *mut Histogram,
 ) {
     unsafe {
         let lock = &(*shared.cast::<Guarded>()).lock;
         let words = bench_parking_lot_words(shared);
         let Job { phase, during, section, pause, threshold, .. } = *job;
-        let mut sum = Tally { operations: 0, writes: 0, torn: 0 };
+        let mut sum = LoopCounts { operations: 0, writes: 0, torn: 0 };
         let mut chain = 0u64;
         loop {
             chain = work(pause, chain);
@@ -158,6 +158,6 @@ pub unsafe extern "C" fn bench_parking_lot_wait(
                 break;
             }
         }
-        *tally = sum;
+        *counts = sum;
     }
 }

@@ -10,8 +10,8 @@ size_t bench_parking_lot_bytes();
 void *bench_parking_lot_create();
 void bench_parking_lot_destroy(void *shared);
 bench::Words *bench_parking_lot_words(void *shared);
-void bench_parking_lot_mix(void *shared, void *member, const bench::Job *job, bench::Tally *tally);
-void bench_parking_lot_wait(void *shared, void *member, const bench::Job *job, bench::Tally *tally,
+void bench_parking_lot_mix(void *shared, void *member, const bench::Job *job, bench::LoopCounts *counts);
+void bench_parking_lot_wait(void *shared, void *member, const bench::Job *job, bench::LoopCounts *counts,
                             bench::Histogram *waits);
 }
 

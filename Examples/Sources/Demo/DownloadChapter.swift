@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The demo's third part: a few of the photos once more, downloaded from a server on the loopback address with the faults
-// of a network. A fault of this part leaves the others as they are.
+// The demo's third part: a few of the photos once more, downloaded from a server on the loopback address with the
+// faults of a network. A fault of this part leaves the others as they are.
 
 import Foundation
 import PhotoDownloads

@@ -110,7 +110,8 @@ struct PhotoChapter {
             + "Nearly all of the time goes into pixels, so the two should take about as long: \(times)."
     }
 
-    /// A run that was made, so that its chart has the time that is told: of an even number the slower of the middle two.
+    /// A run that was made, so that its chart has the time that is told: of an even number the slower of the middle
+    /// two.
     private static func median(of results: some Collection<PipelineResult>) -> PipelineResult {
         results.sorted { $0.duration < $1.duration }[results.count / 2]
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The photo pipeline over a bad network: see the README beside this file. Exit status 0: every picture that could be had
-// was made; 1: a result was wrong; 2: a folder cannot be used; 64: invalid arguments.
+// The photo pipeline over a bad network: see the README beside this file. Exit status 0: every picture that could be
+// had was made; 1: a result was wrong; 2: a folder cannot be used; 64: invalid arguments.
 
 import ArgumentParser
 import Foundation

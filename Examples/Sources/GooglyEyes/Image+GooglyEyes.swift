@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Googly eyes: white discs with a black pupil each, where the eyes are, at their size, turned as the face is. The pupils
-// look in a direction that follows from their place, so that the same picture gets the same eyes.
+// Googly eyes: white discs with a black pupil each, where the eyes are, at their size, turned as the face is. The
+// pupils look in a direction that follows from their place, so that the same picture gets the same eyes.
 
 import Imaging
 

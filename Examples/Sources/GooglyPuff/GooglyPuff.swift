@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Googly eyes on the faces of a folder's photos, all at once: GooglyPuff FOLDER OUTPUT. See the README beside this file.
-// Exit status 0: done; 1: a picture failed; 2: no folder, or no faces can be found here.
+// Googly eyes on the faces of a folder's photos, all at once: GooglyPuff FOLDER OUTPUT. See the README beside this
+// file. Exit status 0: done; 1: a picture failed; 2: no folder, or no faces can be found here.
 
 import Dispatch
 import Foundation

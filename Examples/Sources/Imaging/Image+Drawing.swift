@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Boxes with round corners, numbers made of strokes, and discs, with smooth edges from each pixel's distance to the shape.
+// Boxes with round corners, numbers made of strokes, and discs, with smooth edges from each pixel's distance to the
+// shape.
 
 /// A rectangle in pixels.
 struct Box {

@@ -76,7 +76,8 @@ final class Answers: NSObject, URLSessionDataDelegate {
         newRequest request: URLRequest,
         completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
-        // The task then ends with this response. Not cancelled here: on Linux a task must not be while it waits for this.
+        // The task then ends with this response. Not cancelled here: on Linux a task must not be while it waits for
+        // this.
         completionHandler(nil)
     }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pictures over HTTP for the pipeline: each is an operation that asks again where the network fails, gives an attempt up
-// that takes too long, and stops the request when it is cancelled. URLSession does HTTP; Answers.swift bounds what comes.
-// The names in the server's list are a stranger's: PhotoFolder makes names for files of them.
+// Pictures over HTTP for the pipeline: each is an operation that asks again where the network fails, gives an attempt
+// up that takes too long, and stops the request when it is cancelled. URLSession does HTTP; Answers.swift bounds what
+// comes. The names in the server's list are a stranger's: PhotoFolder makes names for files of them.
 //
 // A download holds a place of the pipeline's reading queue, and no thread: its limit bounds the requests under way.
 
@@ -77,8 +77,8 @@ package final class PhotoDownloads: PhotoSource {
         )
     }
 
-    /// Makes the process connect to servers and not to the environment's proxies, to which a loopback address is another.
-    /// Sets `no_proxy`: to be called before other threads run.
+    /// Makes the process connect to servers and not to the environment's proxies, to which a loopback address is
+    /// another. Sets `no_proxy`: to be called before other threads run.
     ///
     /// On Linux `URLSession` takes proxies from the environment only.
     package static func avoidProxies() {

@@ -16,8 +16,8 @@
 // A job begins when it can, an operation when it is added. So the operation is added when its chain of jobs is there.
 //
 // Three limits hold: how many files are read at once, by the limit of the reading queue; how many photos are between
-// reading and writing, by a semaphore; and how much memory these need, by another (MemoryBudget), which the threads that
-// read wait for: those of the pool give it back. So a folder of any size needs bounded memory.
+// reading and writing, by a semaphore; and how much memory these need, by another (MemoryBudget), which the threads
+// that read wait for: those of the pool give it back. So a folder of any size needs bounded memory.
 //
 // Depth first: the working queue has no limit but its pool's, a thread for each processor. A thread that has ended a
 // step goes on with the step that it made ready, so a picture is edited while it is in the caches. Breadth first, with

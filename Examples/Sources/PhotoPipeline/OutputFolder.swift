@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The one folder for results. Nothing is written outside it: its parts are no links, and a result's name is one of a file
-// in it (PhotoFolder.fileName).
+// The one folder for results. Nothing is written outside it: its parts are no links, and a result's name is one of a
+// file in it (PhotoFolder.fileName).
 
 /// The folder for the results, and its parts, which `init` makes.
 package struct OutputFolder: Sendable {

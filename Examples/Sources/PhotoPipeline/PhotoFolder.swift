@@ -130,8 +130,8 @@ package struct PhotoFolder: Sendable {
         }
     }
 
-    /// A stranger's name as one for a file in a folder: the last part of a path, without control characters. A slash with
-    /// an accent, which is another Character, separates the parts of a path all the same.
+    /// A stranger's name as one for a file in a folder: the last part of a path, without control characters. A slash
+    /// with an accent, which is another Character, separates the parts of a path all the same.
     static func fileName(_ name: String) -> String {
         let scalars = name.unicodeScalars.split(separator: "/").last.map(Array.init) ?? []
         let plain = String(scalars.map { $0.properties.generalCategory == .control ? "_" : Character($0) })
@@ -141,9 +141,10 @@ package struct PhotoFolder: Sendable {
     /// In bytes.
     static let longestName = 255
 
-    /// A name for each result: the picture's own as a file's, with the extension of a JPEG. Where two results would have one name,
-    /// also on a file system that ignores case, they keep the picture's whole name before the extension; if that is
-    /// taken, with a number. No longer than a file system takes: printable names may be four times as long as the files'.
+    /// A name for each result: the picture's own as a file's, with the extension of a JPEG. Where two results would
+    /// have one name, also on a file system that ignores case, they keep the picture's whole name before the extension;
+    /// if that is taken, with a number. No longer than a file system takes: printable names may be four times as long
+    /// as the files'.
     static func outputNames(for names: [String]) -> [String] {
         func stem(_ name: String) -> String {
             guard let dot = name.lastIndex(of: "."), dot > name.startIndex else { return name }

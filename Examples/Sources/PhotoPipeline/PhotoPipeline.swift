@@ -22,8 +22,8 @@ package struct PipelineOptions: Sendable {
     /// Memory is given out in pieces of so many bytes.
     static let memoryPermit = 16_000_000
     var memoryPermits: Int { max(1, memoryBudget / Self.memoryPermit) }
-    /// Tilt-shift has the original, its light twice in 16 bits a channel, and makes the result; the results of steps stay
-    /// a little longer than the steps.
+    /// Tilt-shift has the original, its light twice in 16 bits a channel, and makes the result; the results of steps
+    /// stay a little longer than the steps.
     static let bytesPerPixel = 32
     /// The most bytes that a file may have.
     package var byteLimit = 512_000_000

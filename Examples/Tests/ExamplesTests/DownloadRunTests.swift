@@ -45,7 +45,8 @@ import Testing
     /// The seventh picture meets no fault.
     @Test func eachDownloadIsRecordedWithItsAttemptsAndItsEnding() async throws {
         let names = (0..<7).map { "p\($0).png" }
-        // Long, so that on a busy machine only the attempt without an answer passes it; the server gives that up after 15 s.
+        // Long, so that on a busy machine only the attempt without an answer passes it; the server gives that up after
+        // 15 s.
         let limit = Duration.seconds(10)
         let network = BadNetwork(pictures(names), hopeless: .busy)
         let result = try await result(network) { $0.attemptLimit = limit }

@@ -66,8 +66,8 @@ private struct Promises: PhotoSource {
         #expect(try steps().permits(for: Array("text".utf8)) == 0)
     }
 
-    /// Each needs more than half of what there is. Two that collected theirs at once would have a part each, and wait for
-    /// ever.
+    /// Each needs more than half of what there is. Two that collected theirs at once would have a part each, and wait
+    /// for ever.
     @Test(arguments: Route.allCases) private func picturesThatNeedMoreThanHalfAreOneAtATime(_ route: Route)
         async throws
     {

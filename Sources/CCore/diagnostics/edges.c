@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* The pairs for which circles were searched, while the edge had so many guards and there were so many proofs. */
+/* The pairs for which cycles were searched, while the edge had so many guards and there were so many proofs. */
 static uint64_t searched_for(uint32_t pairs, uint32_t guards, uint32_t proofs) {
     return (uint64_t)proofs << 32 | guards << 16 | pairs;
 }
@@ -19,7 +19,7 @@ static uint32_t searched_pairs(uint64_t searched) {
     return searched & 0xFFFF;
 }
 
-/* The same guards and proofs. */
+/* Whether the search was made with these guards and proofs. */
 static bool is_searched_as(uint64_t searched, uint32_t guards, uint32_t proofs) {
     return searched >> 16 == searched_for(0, guards, proofs) >> 16;
 }
@@ -49,10 +49,9 @@ bool ilk__edge_is_known(const struct ilk__order *order) {
     if (edge == NULL) {
         return false;
     }
-    /* LO1 acquire, pairs with LO2 and LO4.
-     * Carries: that nothing was searched for an edge that is made over, and that it joins other objects: one id may have
-     * been the edge's before, and the other the new one's.
-     * If weaker: what was searched for another edge is taken for searched for this one. */
+    /* LO1 acquire, pairs with LO2 and LO4. Carries: that nothing was searched for an edge that is made over, and that
+     * it joins other objects: one id may have been the edge's before, and the other the new one's. If weaker: what was
+     * searched for another edge is taken for searched for this one. */
     ilk_atomic_fence(memory_order_acquire);
     const uint64_t searched = ilk_atomic_load(&edge->searched, memory_order_relaxed); /* LO3 */
     return joins(&edge->link, order) &&

@@ -6,12 +6,12 @@
  * serves for another edge of its place in the index.
  *
  * What an edge remembers
- *   pairs    of the share held and the share asked for, a bit each: a circle needs, at each object, a share held
+ *   pairs    of the share held and the share asked for, a bit each: a cycle needs, at each object, a share held
  *            and one asked for that exclude each other
  *   guards   the objects held for writing in every sighting of the edge, beside the one it leaves: threads that need
- *            the same guard never meet in the circle
+ *            the same guard never meet in the cycle
  *   stack    of the first sighting
- * And in one word, which a reader without the lock compares: for which pairs circles were searched, with how many
+ * And in one word, which a reader without the lock compares: for which pairs cycles were searched, with how many
  * guards and proofs.
  *
  * Source: Havelund, "Using runtime analysis to guide model checking of Java programs" (2000), for the guards.
@@ -62,9 +62,9 @@ bool ilk__edge_is_known(const struct ilk__order *order);
 /* Whether both objects are still there: an order of what has ended is none. */
 bool ilk__order_is_current(const struct ilk__order *order);
 
-/* The edge of a current order, which remembers this sighting; a new one is made in `*spare`, which is NULL then, or in one
- * that joins nothing. NULL: there is no memory for it. `is_to_be_searched`: circles were not searched for the order's pair
- * with these guards and proofs. `is_full`: ilk__edges_grow is to be called, without the lock. */
+/* The edge of a current order, which remembers this sighting; a new one is made in `*spare`, which is NULL then, or in
+ * one that joins nothing. NULL: there is no memory for it. `is_to_be_searched`: cycles were not searched for the
+ * order's pair with these guards and proofs. `is_full`: ilk__edges_grow is to be called, without the lock. */
 struct ilk__edge *ilk__edge_add(const struct ilk__order *order, struct ilk__edge **spare,
                                 bool *is_to_be_searched, bool *is_full);
 void ilk__edges_grow(void);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The times of one object: counts, and log-linear histograms of wait and hold. Any thread adds; a snapshot beside it may
- * miss the newest additions, or have one in a histogram and not yet in a sum. They are never freed: those of an object that
- * has ended go to another, which may get an addition that comes late.
+ * The times of one object: counts, and log-linear histograms of wait and hold. Any thread adds; a snapshot beside it
+ * may miss the newest additions, or have one in a histogram and not yet in a sum. They are never freed: those of an
+ * object that has ended go to another, which may get an addition that comes late.
  *
  * Source of the histogram: Tene, HdrHistogram: four linear parts in each power of two, so that a bucket's
  * bounds are at most a quarter apart.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The hash table of diagnosis: of objects by address, orders by their two ids, names by address. It is searched without a
- * lock, changed under the mutex of the tables, and grows.
+ * The hash table of diagnosis: of objects by address, orders by their two ids, names by address. It is searched without
+ * a lock, changed under the mutex of the tables, and grows.
  *
  * A link never moves: what is linked after the newest table is full goes into a new one, four times as large, and a
  * search goes through all tables, of which there are ten at most. The lists only grow where threads search without the
@@ -42,7 +42,7 @@ static inline uint64_t ilk__index_hash(uint64_t key) {
     return (key ^ (key >> 32)) * UINT64_C(0x9E3779B97F4A7C15);
 }
 
-/* Of what is filed by its address. */
+/* The hash of what is filed by its address. */
 static inline uint64_t ilk__index_hash_of(const void *address) {
     return ilk__index_hash((uintptr_t)address);
 }

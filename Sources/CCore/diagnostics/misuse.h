@@ -13,7 +13,7 @@
 ILK_COLD ILK_NORETURN void ilk__misuse(const char *call, const void *object, const char *format, ...)
     ILK_NONBLOCKING __attribute__((format(printf, 3, 4)));
 
-/* The same sentence, of what is no misuse but would be searched for long. The caller says it once. */
+/* Prints such a sentence about what is no misuse but would be searched for long. The caller says it once. */
 ILK_COLD void ilk__note(const char *call, const void *object, const char *format, ...) ILK_NONBLOCKING
     __attribute__((format(printf, 3, 4)));
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The table of names, which is cold: an index under the mutex of the tables. Destroying a nameless object takes the mutex
- * only if there is a name in its list of the index.
+ * The table of names, which is cold: an index under the mutex of the tables. Destroying a nameless object takes the
+ * mutex only if there is a name in its list of the index.
  */
 #include "diagnostics/names.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See objects.h. An object that ends stays linked in the index, and serves the next one of its list. Objects begin and end
- * under the mutex of the tables.
+ * See objects.h. An object that ends stays linked in the index, and serves the next one of its list. Objects begin and
+ * end under the mutex of the tables.
  *
  * Must not happen: a reader without the lock takes an object for another one's.
  *
@@ -160,7 +160,8 @@ static bool give_times(struct ilk__object *object, struct spares *spares) {
 
 /* ---- The calls ---- */
 
-/* As of ilk__object_begin. `renews`: an object that is there has ended. With the tables locked; NULL: no spare. */
+/* The object for ilk__object_begin. `renews`: an object that is there has ended. With the tables locked; NULL: no
+ * spare. */
 static struct ilk__object *place_object(const void *address, ilk_object_kind kind, uint32_t watches,
                                         uint32_t traits, bool renews, struct spares *spares) {
     struct ilk__object *object = ilk__object_find(address);
@@ -286,7 +287,7 @@ bool ilk__object_add_traits(struct ilk__object *object, uint32_t traits) {
     if (ilk__object_has_traits(object, traits)) {
         return false;
     }
-    /* OB7 relaxed: each trait is a fact by itself, and stays; LO6 orders it with the searches for circles. */
+    /* OB7 relaxed: each trait is a fact by itself, and stays; LO6 orders it with the searches for cycles. */
     return (ilk_atomic_fetch_or(&object->traits, traits, memory_order_relaxed) & traits) != traits;
 }
 

@@ -27,7 +27,7 @@ enum { ILK__SHARES = 3 };
 
 LIST_HEAD(ilk__edges, ilk__edge);
 
-/* What a search for circles leaves at an object (order.c), of the search with this number. */
+/* What a search for cycles leaves at an object (order.c), of the search with this number. */
 struct ilk__visit {
     uint64_t search;
     struct ilk__object *next; /* in the search's queue */
@@ -88,11 +88,11 @@ struct ilk__object *ilk__object_watch(const void *address, ilk_object_kind kind,
 /* The object at `address`, made now if there is none. */
 struct ilk__object *ilk__object_of(const void *address, ilk_object_kind kind);
 
-/* As an object ends, or is no longer watched. A load where nothing was watched yet. */
+/* Forgets an object that ends, or is no longer watched. A load where nothing was watched yet. */
 void ilk__object_forget(const void *address);
 
-/* The same if nothing of it is watched. False: it is watched, since another thread has just asked for it; or, for a call
- * that may not wait, the tables are in use. */
+/* Forgets an object if nothing of it is watched. False: it is watched, since another thread has just asked for it; or,
+ * for a call that may not wait, the tables are in use. */
 bool ilk__object_forget_unwatched(const void *address, bool may_wait);
 
 /* True: it did not have them all. */

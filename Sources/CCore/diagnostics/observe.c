@@ -264,7 +264,8 @@ void ilk__watch_end(struct ilk__watch *watch, bool is_acquired, bool upgrades) {
     }
 }
 
-/* Allocates nothing, for a signal handler may try: of a thread, or an object, that is not known yet nothing is noted. */
+/* Allocates nothing, for a signal handler may try: of a thread, or an object, that is not known yet nothing is
+ * noted. */
 ILK_TRUSTED_NONBLOCKING_BEGIN
 void ilk__watch_taken(const void *address, enum ilk__share share, const void *site) ILK_NONBLOCKING {
     struct ilk__object *object = ilk__object_find(address);

@@ -41,7 +41,8 @@ void ilk__watch_taken(const void *address, enum ilk__share share, const void *si
 
 /* Before a share is given up. */
 void ilk__watch_release(const void *address, enum ilk__share share, const void *site) ILK_NONBLOCKING;
-/* Where that may fail: the first before it, the second if the share was given up. The object may have ended between. */
+/* Around giving up a share, which may fail: the first call before it, the second if the share was given up. The object
+ * may have ended between them. */
 void ilk__watch_release_begin(struct ilk__watch *watch, const void *address) ILK_NONBLOCKING;
 void ilk__watch_release_end(const struct ilk__watch *watch, enum ilk__share share, const void *site)
     ILK_NONBLOCKING;
@@ -59,7 +60,7 @@ void ilk__watch_idle_begin(struct ilk__idle_watch *watch, const void *address, i
                            const char *label, uint64_t deadline_ns, const void *site);
 void ilk__watch_idle_end(struct ilk__idle_watch *watch);
 
-/* The same for a ring that is full (`pushes`) or empty. */
+/* A wait for a ring that is full (`pushes`) or empty. */
 void ilk__watch_ring_begin(struct ilk__idle_watch *watch, const void *ring, ilk_object_kind kind, bool pushes,
                            uint64_t deadline_ns, const void *site);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See order.h. A new edge is searched for circles (order_search.c) under the mutex of the tables: of two threads that close a circle
- * together, the second sees the first's edge.
+ * See order.h. A new edge is searched for cycles (order_search.c) under the mutex of the tables: of two threads that
+ * close a cycle together, the second sees the first's edge.
  *
- * Proofs. Whether a circle may deadlock also depends on what its objects have proven to be: readers exclude readers
+ * Proofs. Whether a cycle may deadlock also depends on what its objects have proven to be: readers exclude readers
  * only at a lock that was written, and a semaphore is a lock only once a permit was given back. An object that proves
  * it after edges have left it makes all edges searched again, each at its next sighting: `proofs` counts such objects.
  *

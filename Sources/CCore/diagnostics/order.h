@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The order graph: an edge from A to B says that a thread that held A asked for B. A circle of edges whose shares
+ * The order graph: an edge from A to B says that a thread that held A asked for B. A cycle of edges whose shares
  * exclude each other may deadlock.
  */
 #ifndef INTERLOCK_DIAGNOSTICS_ORDER_H
@@ -20,10 +20,10 @@ bool ilk__is_proven_lock(const struct ilk__object *object);
 /* Whether the share is held still: the object may have ended, or its permit been given back by another thread. */
 bool ilk__is_held_still(const struct ilk__held_share *held);
 
-/* The object got a trait for which its edges may be in a circle. */
+/* The object got a trait for which its edges may be in a cycle. */
 void ilk__order_proven(const struct ilk__object *object);
 
-/* Searches for circles that have ended at their limit. */
+/* Searches for cycles that have ended at their limit. */
 uint64_t ilk__order_searches_ended(void);
 
 /* Whether a holder of `held` keeps a thread that asks for `asked` waiting; readers keep readers waiting where writers

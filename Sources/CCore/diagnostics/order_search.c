@@ -2,14 +2,14 @@
  *
  * See order_search.h.
  *
- * A search has three steps, each of which ends it where there is no circle:
+ * A search has three steps, each of which ends it where there is no cycle:
  *   1. Whether the new edge's end leads back to its beginning at all: from both at once, each object once. In a program
  *      whose locks have an order this is all, and as long as what the smaller of the two sides follows.
  *   2. How far each object is from the beginning, with shares that exclude each other: backward, each object once for a
  *      share and a distance.
- *   3. A circle that no guard keeps apart, shortest first: depth first, along objects that are near enough.
- * Only the third may be long where there is nothing to find. Each follows so many edges at most (ilk__order_search_most);
- * that one has ended there is said.
+ *   3. A cycle that no guard keeps apart, shortest first: depth first, along objects that are near enough.
+ * Only the third may be long where there is nothing to find. Each follows so many edges at most
+ * (ilk__order_search_most); that one has ended there is said.
  */
 #include "diagnostics/order_search.h"
 
@@ -17,12 +17,12 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { CIRCLE_MOST = ILK__CIRCLE_MOST };
+enum { CYCLE_ORDERS_MOST = ILK__CYCLE_ORDERS_MOST };
 
 /* Some milliseconds, where the graph lies in no cache. */
 uint32_t ilk__order_search_most = 100000;
 
-/* ---- Whether there may be a circle ---- */
+/* ---- Whether there may be a cycle ---- */
 
 struct search {
     const struct ilk__edge *edge; /* the new one */
@@ -151,7 +151,7 @@ static bool leads_back(struct search *search) {
 
 /* ---- How far objects are ---- */
 
-enum { FAR = CIRCLE_MOST }; /* no circle has so many edges beside the new one */
+enum { FAR = CYCLE_ORDERS_MOST }; /* no cycle has so many edges beside the new one */
 
 /* `share` of `object` is asked for, and `distance` edges lead from there to the target. */
 static void reach(struct queue *queue, struct ilk__object *object, enum ilk__share share, unsigned distance) {
@@ -189,8 +189,8 @@ static void reach_over(struct queue *queue, const struct ilk__edge *edge) {
     }
 }
 
-/* Step 2, until the new edge's end is reached (then nearer objects are known too, for the most part), or nothing is left.
- * Called again, it goes on. False: it is not reached. */
+/* Step 2, until the new edge's end is reached (then nearer objects are known too, for the most part), or nothing is
+ * left. Called again, it goes on. False: it is not reached. */
 static bool measure(struct search *search, struct queue *queue, bool is_to_the_end) {
     struct ilk__object *object;
     while ((is_to_the_end || distance_of(queue, search->begin, search->asked) == FAR) && !search->is_ended &&
@@ -206,17 +206,17 @@ static bool measure(struct search *search, struct queue *queue, bool is_to_the_e
     return distance_of(queue, search->begin, search->asked) < FAR;
 }
 
-/* ---- Circles ---- */
+/* ---- Cycles ---- */
 
-struct circle {
-    struct ilk__edge *edges[CIRCLE_MOST]; /* the first is the new one */
+struct cycle {
+    struct ilk__edge *edges[CYCLE_ORDERS_MOST]; /* the first is the new one */
     uint32_t count, most;
 };
 
-static bool fits(const struct circle *circle, const struct ilk__edge *edge) {
-    for (uint32_t index = 0; index < circle->count; index++) {
-        const bool passes_again = index > 0 && circle->edges[index]->from == edge->to;
-        if (passes_again || ilk__edges_share_guards(circle->edges[index], edge)) {
+static bool fits(const struct cycle *cycle, const struct ilk__edge *edge) {
+    for (uint32_t index = 0; index < cycle->count; index++) {
+        const bool passes_again = index > 0 && cycle->edges[index]->from == edge->to;
+        if (passes_again || ilk__edges_share_guards(cycle->edges[index], edge)) {
             return false;
         }
     }
@@ -224,20 +224,20 @@ static bool fits(const struct circle *circle, const struct ilk__edge *edge) {
 }
 
 /* Whether an edge of it was in no report yet. */
-static bool is_news(const struct circle *circle) {
-    for (uint32_t index = 0; index < circle->count; index++) {
-        if (!circle->edges[index]->is_reported) {
+static bool is_news(const struct cycle *cycle) {
+    for (uint32_t index = 0; index < cycle->count; index++) {
+        if (!cycle->edges[index]->is_reported) {
             return true;
         }
     }
     return false;
 }
 
-static bool go_on(struct search *search, const struct queue *queue, struct circle *circle,
+static bool go_on(struct search *search, const struct queue *queue, struct cycle *cycle,
                   struct ilk__object *at, enum ilk__share asked);
 
-/* With the edge in the circle. */
-static bool go_over(struct search *search, const struct queue *queue, struct circle *circle,
+/* With the edge in the cycle. */
+static bool go_over(struct search *search, const struct queue *queue, struct cycle *cycle,
                     const struct ilk__edge *edge, enum ilk__share asked) {
     for (uint32_t pairs = edge->pairs; pairs != 0; pairs &= pairs - 1) {
         const unsigned bit = (unsigned)__builtin_ctz(pairs);
@@ -246,8 +246,8 @@ static bool go_over(struct search *search, const struct queue *queue, struct cir
             continue;
         }
         if (edge->to == search->target
-                ? ilk__shares_exclude(edge->to, search->held, next_asked) && is_news(circle)
-                : go_on(search, queue, circle, edge->to, next_asked)) {
+                ? ilk__shares_exclude(edge->to, search->held, next_asked) && is_news(cycle)
+                : go_on(search, queue, cycle, edge->to, next_asked)) {
             return true;
         }
     }
@@ -255,9 +255,9 @@ static bool go_over(struct search *search, const struct queue *queue, struct cir
 }
 
 /* Step 3, depth first from `at`, for which the edge before asks `asked`. */
-static bool go_on(struct search *search, const struct queue *queue, struct circle *circle,
+static bool go_on(struct search *search, const struct queue *queue, struct cycle *cycle,
                   struct ilk__object *at, enum ilk__share asked) {
-    if (circle->count + distance_of(queue, at, asked) > circle->most) {
+    if (cycle->count + distance_of(queue, at, asked) > cycle->most) {
         return false;
     }
     struct ilk__edge *edge;
@@ -265,28 +265,27 @@ static bool go_on(struct search *search, const struct queue *queue, struct circl
         if (!may_follow(search)) {
             return false;
         }
-        if (!fits(circle, edge)) {
+        if (!fits(cycle, edge)) {
             continue;
         }
-        circle->edges[circle->count++] = edge;
-        if (go_over(search, queue, circle, edge, asked)) {
+        cycle->edges[cycle->count++] = edge;
+        if (go_over(search, queue, cycle, edge, asked)) {
             return true;
         }
-        circle->count--;
+        cycle->count--;
     }
     return false;
 }
 
-/* Circles of up to `most` edges. */
-static bool find_short(struct search *search, const struct queue *queue, struct circle *circle,
-                       unsigned most) {
-    circle->count = 1;
-    circle->most = most;
+/* Cycles of up to `most` edges. */
+static bool find_short(struct search *search, const struct queue *queue, struct cycle *cycle, unsigned most) {
+    cycle->count = 1;
+    cycle->most = most;
     search->followed = 0;
-    return go_on(search, queue, circle, search->begin, search->asked);
+    return go_on(search, queue, cycle, search->begin, search->asked);
 }
 
-static bool find_any(struct search *search, struct circle *circle) {
+static bool find_any(struct search *search, struct cycle *cycle) {
     if (!ilk__is_proven_lock(search->target) || !ilk__is_proven_lock(search->begin) || !leads_back(search)) {
         return false;
     }
@@ -297,16 +296,16 @@ static bool find_any(struct search *search, struct circle *circle) {
         return false;
     }
     const unsigned shortest = 1 + distance_of(&queue, search->begin, search->asked);
-    if (find_short(search, &queue, circle, shortest)) {
+    if (find_short(search, &queue, cycle, shortest)) {
         return true;
     }
     search->followed = 0;
     (void)measure(search, &queue, true);
     /* The longest again, for which not all distances were known: a lock may be reached later for one share than for
      * another, and pass both on at once. */
-    const unsigned next = shortest < CIRCLE_MOST ? shortest + 1 : CIRCLE_MOST;
-    for (unsigned most = next; most <= CIRCLE_MOST && !search->is_ended; most++) {
-        if (find_short(search, &queue, circle, most)) {
+    const unsigned next = shortest < CYCLE_ORDERS_MOST ? shortest + 1 : CYCLE_ORDERS_MOST;
+    for (unsigned most = next; most <= CYCLE_ORDERS_MOST && !search->is_ended; most++) {
+        if (find_short(search, &queue, cycle, most)) {
             return true;
         }
     }
@@ -314,11 +313,11 @@ static bool find_any(struct search *search, struct circle *circle) {
 }
 
 /* For the report, which is made without the lock. */
-static void describe_circle(const struct circle *circle, const struct ilk__sighting *latest,
-                            struct ilk__inversion *inversion) {
-    inversion->count = circle->count;
-    for (uint32_t index = 0; index < circle->count; index++) {
-        struct ilk__edge *edge = circle->edges[index];
+static void describe_cycle(const struct cycle *cycle, const struct ilk__sighting *latest,
+                           struct ilk__inversion *inversion) {
+    inversion->count = cycle->count;
+    for (uint32_t index = 0; index < cycle->count; index++) {
+        struct ilk__edge *edge = cycle->edges[index];
         struct ilk__sighting *sighting = &inversion->orders[index];
         *sighting = index == 0 ? *latest : edge->sighting; /* an older one may be kept of the new edge */
         sighting->from = ilk__object_address(edge->from);
@@ -333,9 +332,9 @@ enum ilk__search_outcome ilk__order_search(struct ilk__edge *edge, const struct 
                                            struct ilk__inversion *inversion) {
     struct search search = {
         .edge = edge, .target = order->from, .begin = order->to, .held = order->held, .asked = order->asked};
-    struct circle circle = {.edges = {edge}};
-    if (find_any(&search, &circle)) {
-        describe_circle(&circle, order->sighting, inversion);
+    struct cycle cycle = {.edges = {edge}};
+    if (find_any(&search, &cycle)) {
+        describe_cycle(&cycle, order->sighting, inversion);
         return ILK__SEARCH_FOUND;
     }
     return search.is_ended ? ILK__SEARCH_ENDED : ILK__SEARCH_SILENT;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The search for circles that a new edge of the order graph closes.
+ * The search for cycles that a new edge of the order graph closes.
  */
 #ifndef INTERLOCK_DIAGNOSTICS_ORDER_SEARCH_H
 #define INTERLOCK_DIAGNOSTICS_ORDER_SEARCH_H
@@ -12,8 +12,8 @@ extern uint32_t ilk__order_search_most;
 
 enum ilk__search_outcome { ILK__SEARCH_SILENT, ILK__SEARCH_FOUND, ILK__SEARCH_ENDED /* at the limit */ };
 
-/* With the tables locked: one of the shortest circles of the edge, of which an edge was in no report yet and which no guard keeps
- * apart. It fills `inversion`, if it finds one, and marks the edges as reported. */
+/* With the tables locked: one of the shortest cycles of the edge, of which an edge was in no report yet and which no
+ * guard keeps apart. It fills `inversion`, if it finds one, and marks the edges as reported. */
 enum ilk__search_outcome ilk__order_search(struct ilk__edge *edge, const struct ilk__order *order,
                                            struct ilk__inversion *inversion);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which frames are not the line that a user looks for, told by the names of their functions. See stack.h.
+ * Which frames are not the line that a user looks for, by the names of their functions. See stack.h.
  */
 #include "diagnostics/demangle.h"
 #include "diagnostics/stack.h"
@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Answers: the address shifted by one, and the answer in the lowest bit; each in one of the places from the one that its
- * address chooses. With one place each, two frames that share it would have the symbols read at each acquisition. An address
- * of a library that was unloaded since may get the answer of before: a report then names another frame. */
+/* Answers: the address shifted by one, and the answer in the lowest bit; each in one of the places from the one that
+ * its address chooses. With one place each, two frames that share it would have the symbols read at each acquisition.
+ * An address of a library that was unloaded since may get the answer of before: a report then names another frame. */
 enum { ANSWERS = 4096, PLACES = 8 };
 static ILK_ATOMIC(uintptr_t) answers[ANSWERS];
 
@@ -42,8 +42,8 @@ static const char *find_extension(const char *plain) {
     return NULL;
 }
 
-/* "Program" of "protocol witness for Program.Visits.visit() -> () in conformance Swift.Int : Program.Visits in Program":
- * the program's method may be inlined there. */
+/* "Program" of "protocol witness for Program.Visits.visit() -> () in conformance Swift.Int : Program.Visits in
+ * Program": the program's method may be inlined there. */
 static const char *find_conformance(const char *plain) {
     static const char words[] = " in ";
     const char *module = NULL;
@@ -110,8 +110,8 @@ static const char *past(const char *name, const char *beginning) {
     return begins(name, beginning) ? name + strlen(beginning) : name;
 }
 
-/* What the standard library calls a lock's functions from: std::lock_guard<interlock::mutex>. No other function of it: a
- * thread's or a std::function's may have the program's inlined. */
+/* What the standard library calls a lock's functions from: std::lock_guard<interlock::mutex>. No other function of it:
+ * a thread's or a std::function's may have the program's inlined. */
 static bool is_lock_wrapper(const char *name) {
     static const char *const wrappers[] = {"10lock_guardI",           "11unique_lockI", "11scoped_lockI",
                                            "11shared_lockI",          "4lockI",         "11__lock_implI",
@@ -143,7 +143,7 @@ bool ilk__is_own_function(const char *name) {
     return begins(name, "_Z") ? is_own_cxx(name) : begins(name, "ilk_");
 }
 
-/* Where the system's libraries are files of their own. */
+/* Whether the file is a library of the system, where those are files of their own. */
 static bool is_system_module(const char *module) {
     static const char *const modules[] = {
         "libc.",         "ld-",           "libpthread",    "libsystem_", "libstdc++",

@@ -81,7 +81,7 @@ struct ilk__record {
     ilk__record_word event_count;
     struct ilk__event events[ILK__EVENTS_KEPT];
     struct ilk__known_order known_orders[ILK__KNOWN_ORDERS];
-    /* Of the watchdog's alone; a wait is known by its beginning. */
+    /* The watchdog's alone; a wait is known by its beginning. */
     uint64_t reported_wait_ns;
     uint64_t watched_wait_ns;
     uint64_t stopped_ns; /* of the wait watched: while the process was stopped */
@@ -91,7 +91,7 @@ struct ilk__record {
  * has interrupted a change of it. */
 struct ilk__record *ilk__record_mine(void);
 
-/* The same of a thread that has one; allocates nothing. */
+/* The calling thread's record if it has one, or NULL; allocates nothing. */
 struct ilk__record *ilk__record_known(void) ILK_NONBLOCKING;
 
 static inline uint64_t ilk__record_get(const ilk__record_word *word) {

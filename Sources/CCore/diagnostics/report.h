@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { ILK__CIRCLE_MOST = 8, ILK__REPORTS_KEPT = 16 };
+enum { ILK__CYCLE_ORDERS_MOST = 8, ILK__REPORTS_KEPT = 16 };
 
 /* One thread held `from` and asked for `to`. */
 struct ilk__sighting {
@@ -25,10 +25,10 @@ struct ilk__sighting {
     void *stack[ILK_STACK_FRAMES]; /* where `to` was asked for */
 };
 
-/* A circle of orders; the first is the one that closed it. */
+/* A cycle of orders; the first is the one that closed it. */
 struct ilk__inversion {
     uint32_t count;
-    struct ilk__sighting orders[ILK__CIRCLE_MOST];
+    struct ilk__sighting orders[ILK__CYCLE_ORDERS_MOST];
 };
 
 /* Reports, and ends the process if it is to. The tables must not be locked. */

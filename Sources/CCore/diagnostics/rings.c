@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See rings.h. A ring's end forgets its object under the mutex of the tables, which the sampler holds: no ring is sampled
- * that has ended.
+ * See rings.h. A ring's end forgets its object under the mutex of the tables, which the sampler holds: no ring is
+ * sampled that has ended.
  */
 #include "diagnostics/rings.h"
 
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of an object, or free. */
+/* What is known of a watched ring; free ones have no object. */
 struct ilk__watched_ring {
     LIST_ENTRY(ilk__watched_ring) link;
     struct ilk__object *object;

@@ -90,8 +90,8 @@ static bool ends_in(const char *string, const char *end) {
     return length >= strlen(end) && strcmp(string + length - strlen(end), end) == 0;
 }
 
-/* A file that the process's user alone has made, and knows by this path alone: a link may have been laid by another user
- * to a file that this one may write. */
+/* A file that the process's user alone has made, and knows by this path alone: a link may have been laid by another
+ * user to a file that this one may write. */
 static bool is_own_file(int file) {
     struct stat status;
     return fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink == 1 &&

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One moment of the process: every thread with its record, the watched objects, and the circles of waits. In pages of
+ * One moment of the process: every thread with its record, the watched objects, and the cycles of waits. In pages of
  * its own, so that it can be taken with a broken heap.
  */
 #ifndef INTERLOCK_DIAGNOSTICS_SNAPSHOT_H

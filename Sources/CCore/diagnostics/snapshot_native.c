@@ -84,7 +84,7 @@ static int compare_objects(const void *first, const void *second) {
     return one->id < other->id ? -1 : 1;
 }
 
-/* ---- Circles of waits ---- */
+/* ---- Cycles of waits ---- */
 
 static bool waits_without_limit(const struct ilk__thread_copy *copy) {
     return copy->has_record && ilk__record_get(&copy->record.waiting.address) != 0 &&

@@ -15,20 +15,22 @@
 uint32_t ilk__stack_capture(void **frames, const void *site);
 
 /* Builds without optimisation call the inline functions of the headers and of the facade: their frames come before the
- * line that a user looks for. The index of the first frame outside Interlock; 0, if there is none. As ilk__is_own_frame. */
+ * line that a user looks for. The index of the first frame outside Interlock; 0, if there is none. Not where
+ * ilk__is_own_frame may not be called. */
 uint32_t ilk__stack_first(void *const *frames, uint32_t depth);
 
-/* The same of the calling thread's stack, from `site` on, which it returns if there is none. A load where `site` is known
- * to be the program's; a walk where it is not. As ilk__is_own_frame. */
+/* The first frame outside Interlock of the calling thread's stack, from `site` on; `site` if there is none. A load
+ * where `site` is known to be the program's; a walk where it is not. Not where ilk__is_own_frame may not be called. */
 const void *ilk__stack_line(const void *site);
 
-/* Whether a frame is of Interlock's C, C++ or Swift, of what the compilers and the standard libraries put between it and
- * its caller, or in a library of the system. By the function's name: false where that is not known. The first question
- * about a frame reads symbols, allocates and locks the tables: not in try calls, unlocks and signal handlers. */
+/* Whether a frame is of Interlock's C, C++ or Swift, of what the compilers and the standard libraries put between it
+ * and its caller, or in a library of the system. By the function's name: false where that is not known. The first
+ * question about a frame reads symbols, allocates and locks the tables: not in try calls, unlocks and signal
+ * handlers. */
 bool ilk__is_own_frame(const void *frame);
 
-/* The same of a mangled name, but for the system's libraries. A function that may have the program's inlined is not its
- * own. */
+/* Whether a mangled name is of Interlock's code, the compilers' or the standard libraries'. A function that may have
+ * the program's inlined is not its own. */
 bool ilk__is_own_function(const char *name);
 
 /* The name in the symbol table, or NULL, and that of the file without its folders, or "". */

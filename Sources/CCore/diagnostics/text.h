@@ -21,8 +21,8 @@ void ilk__text_begin(struct ilk__text *text, char *bytes, size_t size, int file)
 void ilk__text_add(struct ilk__text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* A text of any length, as it is. */
 void ilk__text_add_long(struct ilk__text *text, const char *string);
-/* As a JSON string, with its quotes; bytes that are not UTF-8 become U+FFFD. `<` is escaped too: the text may lie in a
- * page. */
+/* Adds a JSON string, with its quotes; bytes that are not UTF-8 become U+FFFD. `<` is escaped too: the text may lie in
+ * a page. */
 void ilk__text_add_quoted(struct ilk__text *text, const char *string);
 /* Writes what is left. */
 void ilk__text_end(struct ilk__text *text);

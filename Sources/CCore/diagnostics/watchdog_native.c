@@ -24,7 +24,7 @@
 #include <stddef.h>
 #include <unistd.h>
 
-/* Of a report; of a thread, with the stack of its wait. What is not written takes no memory. */
+/* The room for a report, and for a thread with the stack of its wait. What is not written takes no memory. */
 enum { TEXT_SIZE = 64 * 1024, THREAD_TEXT_SIZE = 16 * 1024 };
 
 static const uint64_t PERIOD_NS = 100000000;
@@ -66,8 +66,8 @@ struct round {
     uint64_t limit_ns;
 };
 
-/* How long the thread of the record has waited, less what the process was stopped meanwhile. `since_ns` is not after the
- * round. */
+/* How long the thread of the record has waited, less what the process was stopped meanwhile. `since_ns` is not after
+ * the round. */
 static uint64_t waited_for(const struct round *round, const struct ilk__record *record, uint64_t since_ns) {
     return round->now_ns - since_ns - (record->watched_wait_ns == since_ns ? record->stopped_ns : 0);
 }

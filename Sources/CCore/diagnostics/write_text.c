@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A snapshot as text for people: every thread, the circles, and the objects that were waited for most.
+ * A snapshot as text for people: every thread, the cycles, and the objects that were waited for most.
  */
 #include "diagnostics/order.h"
 #include "diagnostics/report.h"
@@ -128,7 +128,7 @@ static void add_thread_copy(struct ilk__text *text, const struct ilk__snapshot *
                             const struct ilk__thread_copy *copy) {
     ilk__text_add(text, "thread \"%s\" (%u)", copy->name, (unsigned)copy->thread);
     if (copy->cycle != ILK__NO_CYCLE) {
-        ilk__text_add(text, ", in circle %d", copy->cycle + 1);
+        ilk__text_add(text, ", in cycle %d", copy->cycle + 1);
     }
     ilk__text_add(text, "\n");
     if (copy->has_record) {
@@ -179,7 +179,7 @@ static void text_add_objects(struct ilk__text *text, const struct ilk__snapshot 
 
 void ilk__snapshot_write_text(const struct ilk__snapshot *snapshot, struct ilk__text *text) {
     for (uint32_t index = 0; index < snapshot->cycle_count; index++) {
-        ilk__text_add(text, "circle %u: ", (unsigned)index + 1);
+        ilk__text_add(text, "cycle %u: ", (unsigned)index + 1);
         ilk__snapshot_write_cycle(snapshot, &snapshot->cycles[index], text);
         ilk__text_add(text, "\n");
     }

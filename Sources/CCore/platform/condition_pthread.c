@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * POSIX: the condition variable is told its clock.
+ * POSIX: the condition variable is made with its clock.
  */
 #include "platform/condition.h"
 

@@ -13,7 +13,8 @@
  * or a positive errno: EAGAIN (the word does not hold `expected`), EINTR, ETIMEDOUT. */
 int ilk__futex_wait(ILK_ATOMIC(uint32_t) * word, uint32_t expected, uint64_t deadline_ns);
 
-/* The same with `mark`, one bit. One FUTEX_WAKE_BITSET: false: no sleeper has that mark. */
+/* Sleeps with `mark`, one bit, by which a waker may choose. The wake is one FUTEX_WAKE_BITSET: false: no sleeper has
+ * that mark. */
 int ilk__futex_wait_marked(ILK_ATOMIC(uint32_t) * word, uint32_t expected, uint64_t deadline_ns,
                            uint32_t mark);
 bool ilk__futex_wake_marked(const ILK_ATOMIC(uint32_t) * word, uint32_t mark);

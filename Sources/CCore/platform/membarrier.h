@@ -7,12 +7,12 @@
 
 #include <stdbool.h>
 
-/* For private expedited barriers. False where the system has none or refuses (an old kernel, seccomp, not
- * Linux). Registration survives fork. */
+/* Registers the process for private expedited barriers. False where the system has none or refuses them (an old kernel,
+ * seccomp, not Linux). Registration survives fork. */
 bool ilk__membarrier_register(void);
 
-/* A full fence on every running thread of the process, once registered. False if the system refuses all the
- * same (a sandbox entered later). */
+/* Makes every running thread of a registered process execute a fence. False if the system refuses all the same (a
+ * sandbox entered later). */
 bool ilk__membarrier(void);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Systems without membarrier(2): both sides of the asymmetric fence are full fences.
+ * Systems without membarrier(2): the light fence and the heavy fence are both fences of their own thread.
  */
 #include "platform/membarrier.h"
 #include "platform/port.h"

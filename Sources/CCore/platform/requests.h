@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Wake requests: bits that signal handlers and callers set for one thread, which sleeps until there are some. The one port
- * to a sleep that a handler may end. No file descriptor: a program that closes all it does not know would give the
+ * Wake requests: bits that signal handlers and callers set for one thread, which sleeps until there are some. The one
+ * port to a sleep that a handler may end. No file descriptor: a program that closes all it does not know would give the
  * number to a file of its own.
  */
 #ifndef INTERLOCK_PLATFORM_REQUESTS_H

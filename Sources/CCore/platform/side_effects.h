@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What no call of the core changes or acts on, held around those parts of it that open, read or write files: errno, and a
- * cancellation of the calling thread. Most calls for files are cancellation points: a thread that ended there would leave
- * its lock taken. Not on fast paths.
+ * What no call of the core changes or acts on, held around those parts of it that open, read or write files: errno, and
+ * a cancellation of the calling thread. Most calls for files are cancellation points: a thread that ended there would
+ * leave its lock taken. Not on fast paths.
  */
 #ifndef INTERLOCK_PLATFORM_SIDE_EFFECTS_H
 #define INTERLOCK_PLATFORM_SIDE_EFFECTS_H

@@ -6,8 +6,8 @@
 #define INTERLOCK_PLATFORM_STAY_LOADED_H
 
 /* Keeps the plugin or library that this copy is linked into loaded, also if it was linked without `-z nodelete` and is
- * closed: the ends of threads, a signal's handler and a thread of the library's own run its code later. For a constructor,
- * which the loader calls: it takes the loader's lock. */
+ * closed: the ends of threads, a signal's handler and a thread of the library's own run its code later. For a
+ * constructor, which the loader calls: it takes the loader's lock. */
 void ilk__stay_loaded(void);
 
 #endif

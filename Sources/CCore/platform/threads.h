@@ -22,16 +22,16 @@ typedef struct ilk__thread {
     pthread_t handle;
 } ilk__thread;
 
-/* Starts a thread that holds all signals but the synchronous ones back (signals.h), has the processors, the class and the
- * nice value of the process's first thread, but for a real-time class, and calls `function(context)`. False: the system
- * refuses. */
+/* Starts a thread that holds all signals but the synchronous ones back (signals.h), has the processors, the class and
+ * the nice value of the process's first thread, but for a real-time class, and calls `function(context)`. False: the
+ * system refuses. */
 bool ilk__thread_start(ilk__thread *thread, const struct ilk__thread_options *options,
                        void (*function)(void *context), void *context);
 
 /* Waits until the thread has ended. Once a thread. */
 void ilk__thread_join(ilk__thread *thread);
 
-/* The same for a second at most. False: it goes on, or the system has no such call. */
+/* Waits until the thread has ended, for a second at most. False: it goes on, or the system has no such call. */
 bool ilk__thread_join_soon(ilk__thread *thread);
 
 /* How many processors the process may run on; at least 1. */

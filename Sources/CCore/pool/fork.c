@@ -8,8 +8,8 @@
  *   AWAITED   the same, and its owner sleeps for it, in the pool's list of waits
  *   SLEPT_ON  the same, on this word: the owner is between will_block and did_block, or no worker
  *   DONE      it has run; the thief's last touch
- * The thief (worker.c) exchanges DONE for the state, and wakes if that was AWAITED or SLEPT_ON. The owner leaves FORKED by
- * compare-and-swap, and asks again before it parks. Must not happen: it sleeps, and the thief does not know.
+ * The thief (worker.c) exchanges DONE for the state, and wakes if that was AWAITED or SLEPT_ON. The owner leaves FORKED
+ * by compare-and-swap, and asks again before it parks. Must not happen: it sleeps, and the thief does not know.
  */
 #include "pool/pool.h"
 

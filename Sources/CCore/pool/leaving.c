@@ -18,7 +18,7 @@ void ilk__pool_end_if_left(ilk_pool *pool) {
 /* With the mutex held. After unlocking it, the thread touches neither pool nor worker; it joins the one that ended
  * before it. So none is joined under the mutex, for which a destructor of a thread's locals may wait, and when the
  * last one has been joined, all have ended. */
-static void leave(struct pool_worker *worker, struct pool_former *former) {
+static void leave_pool(struct pool_worker *worker, struct pool_predecessor *predecessor) {
     ilk_pool *pool = worker->pool;
     pool->started--;
     if (pool->started == 0) {
@@ -27,8 +27,8 @@ static void leave(struct pool_worker *worker, struct pool_former *former) {
         ilk__pool_wake_spares(pool);
     }
     ilk__pool_update_calls(pool);
-    former->is_there = pool->has_last_thread;
-    former->thread = pool->last_thread;
+    predecessor->is_there = pool->has_last_thread;
+    predecessor->thread = pool->last_thread;
     pool->last_thread = worker->thread;
     pool->has_last_thread = true;
     worker->has_ended = true;
@@ -42,7 +42,7 @@ static void remove_spare(ilk_pool *pool, const struct pool_worker *worker) {
     *link = worker->next_spare;
 }
 
-bool ilk__pool_stay(struct pool_worker *worker, struct pool_former *former) {
+bool ilk__pool_keep_worker(struct pool_worker *worker, struct pool_predecessor *predecessor) {
     ilk_pool *pool = worker->pool;
     ilk_mutex_lock(&pool->mutex);
     const bool is_excess = pool->running > pool->target;
@@ -75,7 +75,7 @@ bool ilk__pool_stay(struct pool_worker *worker, struct pool_former *former) {
             if (ends) {
                 remove_spare(pool, worker);
                 worker->is_spare = false;
-                leave(worker, former);
+                leave_pool(worker, predecessor);
             }
             ilk_mutex_unlock(&pool->mutex);
             if (ends) {
@@ -88,7 +88,8 @@ bool ilk__pool_stay(struct pool_worker *worker, struct pool_former *former) {
     return true;
 }
 
-bool ilk__pool_end(struct pool_worker *worker, bool is_finished, struct pool_former *former) {
+bool ilk__pool_end_worker(struct pool_worker *worker, bool is_finished,
+                          struct pool_predecessor *predecessor) {
     ilk_pool *pool = worker->pool;
     ilk__pool_set_busy(worker, false);
     if (is_finished) {
@@ -103,7 +104,7 @@ bool ilk__pool_end(struct pool_worker *worker, bool is_finished, struct pool_for
     ILK__REACHES(POOL_ENDS_IDLE, ends && !is_finished);
     ILK__REACHES(POOL_STAYS_FOR_JOB, !is_kept && !ends);
     if (ends) {
-        leave(worker, former);
+        leave_pool(worker, predecessor);
     } else {
         pool->running++;
         ilk__pool_update_calls(pool);

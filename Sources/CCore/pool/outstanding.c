@@ -3,10 +3,10 @@
  * Outstanding work: jobs to come, which no queue holds yet (of timers, and those that follow a group), and workers that
  * are busy. With what waits in the queues, it says whether the pool is drained and whether it is idle.
  *
- * Idle: no job is to come, every queue is empty, and no worker is in a job. The three are not read at once. But a worker
- * counts as busy from before it takes a job until it has found none, and each time that one becomes busy steps a count
- * beside it. So if nobody is busy, then the rest is empty, and then `busy` is as it was, all held at the first reading:
- * no job can have begun, or be in a worker's hands.
+ * Idle: no job is to come, every queue is empty, and no worker is in a job. The three are not read at once. But a
+ * worker counts as busy from before it takes a job until it has found none, and each time that one becomes busy steps a
+ * count beside it. So if no worker is busy, then the rest is empty, and then `busy` is as it was, all held at the first
+ * reading: no job can have begun, or be in a worker's hands.
  *
  *     waiting thread                            the last busy worker         a job that came, a timer cancelled
  *       raises WATCHED                            busy - 1                     WATCHED? under the mutex:
@@ -46,7 +46,7 @@ bool ilk__pool_outstanding_add(ilk_pool *pool) ILK_NONBLOCKING {
 }
 
 void ilk__pool_outstanding_remove(ilk_pool *pool) {
-    if (pool->is_childs) {
+    if (pool->is_in_fork_child) {
         return;
     }
     uint32_t outstanding = ilk_atomic_load(&pool->outstanding, memory_order_relaxed); /* PL18 */
@@ -168,7 +168,7 @@ static bool is_idle(ilk_pool *pool) {
         ilk_atomic_load(&pool->busy, memory_order_relaxed) != busy) { /* PL26 */
         return false;
     }
-    /* Behind the queues: a call of close_now that has a job from one in hand is seen. */
+    /* Read after the queues: so a call of close_now that has a job from one in hand is seen. */
     ilk_mutex_lock(&pool->mutex);
     const bool hands_back = pool->closers != 0;
     ilk_mutex_unlock(&pool->mutex);

@@ -131,7 +131,7 @@ ilk_status ilk_pool_create(ilk_pool **out, const ilk_pool_options *options) {
 
 /* Misuse where something accepted has not begun. */
 static void require_drained(ilk_pool *pool) {
-    if (pool->is_childs) {
+    if (pool->is_in_fork_child) {
         return;
     }
     const uint32_t outstanding =
@@ -156,7 +156,7 @@ ILK_NOINLINE void ilk_pool_destroy(ilk_pool *pool) {
     }
     ilk__pool_require_outside("ilk_pool_destroy", pool);
     require_drained(pool);
-    if (!pool->is_childs) {
+    if (!pool->is_in_fork_child) {
         ilk_pool_close(pool);
         (void)ilk__pool_wait_until_done(pool, ILK_FOREVER, ILK__CALLER);
         ilk_mutex_lock(&pool->mutex); /* after the last thread's last touch */
@@ -166,7 +166,7 @@ ILK_NOINLINE void ilk_pool_destroy(ilk_pool *pool) {
     if (pool->has_last_thread) { /* the end of the process may have joined it, a child has none */
         ilk__thread_join(&pool->last_thread); /* it has joined the others */
     }
-    ilk__pool_timers_end(pool, !pool->is_childs);
+    ilk__pool_timers_end(pool, !pool->is_in_fork_child);
     ilk__name_forget(pool);
     free_pool(pool);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the files of ilk_pool share. docs/pool.md draws the protocols. Each file calls those above it in this list, and none
- * below; scripts/check includes reads the list.
+ * What the files of ilk_pool share. docs/pool.md draws the protocols. Each file calls those above it in this list, and
+ * none below; scripts/check includes reads the list.
  *   deque.h        a worker's own jobs
  *   watch.c        what diagnosis sees of waits and workers
  *   queues.c       where jobs wait: inboxes, backlogs, the deques of all workers
@@ -50,7 +50,7 @@ struct pool_queue {
     unsigned char separate_next[POOL_SEPARATION - 2 * sizeof(void *)];
 };
 
-/* Where idle workers sleep. */
+/* The event count on which idle workers sleep. */
 struct pool_idle {
     ILK_ATOMIC(uint64_t) waiting; /* with `epoch` the event count */
     ILK_ATOMIC(uint32_t) epoch;
@@ -111,7 +111,7 @@ struct ilk_pool {
     /* Constant. */
     uint32_t target, most, kept;
     bool has_default_most;
-    bool is_childs; /* of a child of fork: no threads */
+    bool is_in_fork_child; /* of a child of fork: no threads */
     uint64_t idle_ns;
     void (*work)(void *worker); /* what its threads run */
     struct ilk__thread_options thread_options;
@@ -135,8 +135,8 @@ struct ilk_pool {
     ILK_ATOMIC(struct pool_worker *) workers[];
 };
 
-/* In a child of fork, a mutex of the pool or of its timers as create made it: of zero bits. So diagnosis does not watch it,
- * which ilk_mutex_init may make it do: a wait for it would hide the wait in whose midst it is. */
+/* In a child of fork, a mutex of the pool or of its timers as create made it: of zero bits. So diagnosis does not watch
+ * it, which ilk_mutex_init may make it do: a wait for it would hide the wait in whose midst it is. */
 static inline void ilk__pool_free_mutex(ilk_mutex *mutex) {
     ilk_atomic_store(&mutex->word, 0, memory_order_relaxed);     /* PL28 */
     ilk_atomic_store(&mutex->settings, 0, memory_order_relaxed); /* PL28 */
@@ -184,8 +184,8 @@ void ilk__pool_update_calls(ilk_pool *pool);
 void ilk__pool_wake_spares(ilk_pool *pool);
 /* `object` has ended, and may be gone. */
 void ilk__pool_end_waits(ilk_pool *pool, const void *object);
-/* The worker is blocked; `wait` or NULL. Afterwards ilk__pool_pass_on gives its place to another: raising CALLS has fenced,
- * so a submission that this misses sees CALLS. And it runs again. */
+/* The worker is blocked; `wait` or NULL. Afterwards ilk__pool_pass_on gives its place to another: raising CALLS has
+ * fenced, so a submission that this misses sees CALLS. And it runs again. */
 void ilk__pool_leave_place(struct pool_worker *worker, struct pool_wait *wait);
 void ilk__pool_take_place(struct pool_worker *worker, struct pool_wait *wait);
 
@@ -209,14 +209,14 @@ ilk_status ilk__pool_wait_until_done(ilk_pool *pool, uint64_t deadline_ns, const
 /* leaving.c */
 /* The thread that ended before, for the one that ends now to join: not in its worker, whose place may be another
  * thread's by then. */
-struct pool_former {
+struct pool_predecessor {
     ilk__thread thread;
     bool is_there;
 };
 /* Between two jobs: parks the worker while running > target. False: it has ended. */
-bool ilk__pool_stay(struct pool_worker *worker, struct pool_former *former);
+bool ilk__pool_keep_worker(struct pool_worker *worker, struct pool_predecessor *predecessor);
 /* An idle worker's time is up, or the pool is finished. False: there are jobs again, or the thread is kept. */
-bool ilk__pool_end(struct pool_worker *worker, bool is_finished, struct pool_former *former);
+bool ilk__pool_end_worker(struct pool_worker *worker, bool is_finished, struct pool_predecessor *predecessor);
 /* With the mutex held: the pool is done where neither a thread nor a call of close_now is left. */
 void ilk__pool_end_if_left(ilk_pool *pool);
 
@@ -252,7 +252,7 @@ void ilk__pool_work(void *worker);
 void ilk__pool_hand_back(ilk_pool *pool, ilk_job *job);
 
 /* waits.c */
-/* Of a worker that is not blocked. ILK_OK: it is over. */
+/* Waits until `wait` is over: ILK_OK. The caller is a worker that is not blocked. */
 ilk_status ilk__pool_await(struct pool_worker *worker, struct pool_wait *wait);
 /* The worker's own job of `group`, or `job` itself, also beneath others in its deque; or NULL. */
 ilk_job *ilk__pool_dig(struct pool_worker *worker, const void *group, const ilk_job *job);

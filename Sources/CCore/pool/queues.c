@@ -37,7 +37,7 @@ bool ilk__pool_queue_is_filled(const ilk_pool *pool, uint32_t priority) ILK_NONB
            ilk_atomic_load(&queue->backlog, memory_order_relaxed) != NULL;               /* PL4 */
 }
 
-/* The same, and true while a thread moves jobs from one place to another. */
+/* Whether the queue has jobs; true also while a thread moves jobs from one place to another. */
 static bool queue_has_jobs(const ilk_pool *pool, uint32_t priority) ILK_NONBLOCKING {
     const struct pool_queue *queue = &pool->queues[priority];
     /* PL22 acquire, pairs with PL3 (acq_rel, taking the inbox).

@@ -95,7 +95,7 @@ static void pools_after_fork_in_child(void) {
         LIST_INIT(&pool->waits);
         pool->watchers = 0;
         pool->has_last_thread = false;
-        pool->is_childs = true;
+        pool->is_in_fork_child = true;
     }
     pools_after_fork_in_parent(); /* unlocks */
 }
@@ -106,12 +106,12 @@ __attribute__((constructor)) static void pools_watch_fork(void) {
 
 /* ---- The end of the process ---- */
 
-/* As long as a thread is waited for. */
+/* The longest wait for a thread. */
 enum { END_NS = 1000000000 };
 
-/* A pool that is never destroyed may have a thread that has left it and that none joins: a leak to ThreadSanitizer. From
- * here on none leaves for want of work. The waits have a limit: exit may have been called under the mutex, in a signal
- * handler, or under a lock that a destructor of the thread's locals wants. */
+/* A pool that is never destroyed may have a thread that has left it and that none joins: a leak to ThreadSanitizer.
+ * From here on none leaves for want of work. The waits have a limit: exit may have been called under the mutex, in a
+ * signal handler, or under a lock that a destructor of the thread's locals wants. */
 __attribute__((destructor)) static void pools_join_ended(void) {
     sigset_t before;
     lock_pools(&before);

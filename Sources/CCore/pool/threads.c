@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How many threads a pool runs: starting one, waking one, and giving its place to another while it is blocked. All under
- * the pool's mutex and off the path of jobs; docs/pool.md has the table of states.
+ * How many threads a pool runs: starting one, waking one, and giving its place to another while it is blocked. All
+ * under the pool's mutex and off the path of jobs; docs/pool.md has the table of states.
  */
 #include "pool/pool.h"
 
@@ -34,7 +34,7 @@ void ilk__pool_update_calls(ilk_pool *pool) {
     ilk__event_set_flag(idle_of(pool), POOL_CALLS,
                         pool->running < pool->target && (has_more || is_stuck || is_capped(pool)));
     const uint32_t excess = pool->running > pool->target ? pool->running - pool->target : 0;
-    /* PL13 relaxed: hints; ilk__pool_stay and ilk__pool_end decide under the mutex. */
+    /* PL13 relaxed: hints; ilk__pool_keep_worker and ilk__pool_end_worker decide under the mutex. */
     ilk_atomic_store(&pool->excess, excess, memory_order_relaxed);
     ilk_atomic_store(&pool->has_surplus, pool->started > pool->kept, memory_order_relaxed); /* PL13 */
 }
@@ -175,7 +175,7 @@ static void need_thread(ilk_pool *pool) {
 
 /* A publication has found FENCED and no worker. */
 static bool fenced_is_due(ilk_pool *pool) ILK_NONBLOCKING {
-    if (!ilk__fence_everywhere_is_cheap()) {
+    if (!ilk__fence_heavy_is_cheap()) {
         return false; /* it stays up: no count in the cache line that every publisher reads */
     }
     /* PL30 relaxed: a count that is lost between two publishers does no harm. */

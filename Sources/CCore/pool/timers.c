@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The timers of a pool: pairing heaps of the callers' nodes, and a thread that sleeps until the soonest is due and
- * submits its job. The heaps are under one mutex. What is due is taken out in batches and submitted without it: no other
- * call waits for more than a batch.
+ * submits its job. The heaps are under one mutex. What is due is taken out in batches and submitted without it: no
+ * other call waits for more than a batch.
  *
  * Source: Fredman, Sedgewick, Sleator, Tarjan, "The pairing heap: a new form of self-adjusting heap" (1986). New timers
  * are melded like carries of a binary counter, as in the auxiliary area of Stasko and Vitter, "Pairing heaps:
@@ -299,7 +299,7 @@ bool ilk_pool_cancel(ilk_pool *pool, ilk_timer *timer) {
     }
     ilk_mutex_lock(&timers->mutex);
     const bool was_set = timer->pool == pool;
-    if (was_set && pool->is_childs) {
+    if (was_set && pool->is_in_fork_child) {
         timer->pool = NULL; /* a thread of the parent may have left the heap half done */
     } else if (was_set) {
         take_out(timers, timer);
@@ -336,7 +336,8 @@ void ilk__pool_timers_forget(ilk_pool *pool) {
 }
 
 void ilk__pool_timers_hand_back(ilk_pool *pool) {
-    /* Closing has taken the pool's mutex, and so does the thread that makes the timers: it finds the function to hand back to. */
+    /* Closing has taken the pool's mutex, and so does the thread that makes the timers: it finds the function to hand
+     * back to. */
     struct pool_timers *timers = existing_timers(pool);
     if (timers != NULL) {
         hand_over_all(pool, timers);

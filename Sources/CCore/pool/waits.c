@@ -2,14 +2,14 @@
  *
  * Waiting for a group, and what a worker does while its job waits for one or for a forked job.
  *
- *   1. It runs, on top of its job, jobs of what it waits for, and no others: those of the group; the forked job, and what
- *      that forks on another worker (leapfrogging); parts of the loop. Whatever runs on top, the job below waits for. So
- *      waits that have no circle end, and a job on top wants no lock that a job below does not wait for anyhow.
+ *   1. It runs, on top of its job, jobs of what it waits for, and no others: those of the group; the forked job, and
+ *      what that forks on another worker (leapfrogging); parts of the loop. Whatever runs on top, the job below waits
+ *      for. So waits that have no cycle end, and a job on top wants no lock that a job below does not wait for anyhow.
  *   2. With none in its own deque or at the tops of others, it leaves its place: it counts as blocked, so that another
  *      thread takes over, and parks on a word of its own until the end of what it waits for.
- *   3. Where all threads are blocked and there are no more, the pool is stuck: nobody would begin a job. Then each
+ *   3. Where all threads are blocked and there are no more, the pool is stuck: no thread would begin a job. Then each
  *      parked worker searches everything for a job of its own. By 1, one of them finds one, unless the waits have a
- *      circle or a job is blocked by something else.
+ *      cycle or a job is blocked by something else.
  *
  *     waiting worker                          the end                    a submission, or a worker that blocks
  *       mutex: in the list of waits             ends the object            publishes the job
@@ -18,9 +18,11 @@
  *       over? a job (stuck)?                        steps its count,           steps its count,
  *       parks while the count is as read            wakes it                   wakes it
  *   Must not happen: it parks, and the end found it neither announced nor in the list. Or: it parks while a job of its
- *   own waits in a stuck pool. It is in the list before it probes; the thread that makes the pool stuck, or submits later, finds it.
+ *   own waits in a stuck pool. It is in the list before it probes; the thread that makes the pool stuck, or submits
+ *   later, finds it.
  *
- * Source of leapfrogging: Wagner, Calder, "Leapfrogging: a portable technique for implementing efficient futures" (1993).
+ * Source of leapfrogging: Wagner, Calder, "Leapfrogging: a portable technique for implementing efficient futures"
+ * (1993).
  */
 #include "pool/pool.h"
 

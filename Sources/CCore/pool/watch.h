@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the pool tells diagnosis while that records hangs: what its waits wait for, and what its workers work on. A circle
- * of waits may lead through both: a job waits for a group, on one of whose jobs another worker works, and so on.
+ * What the pool tells diagnosis while that records hangs: what its waits wait for, and what its workers work on. A
+ * cycle of waits may lead through both: a job waits for a group, on one of whose jobs another worker works, and so on.
  */
 #ifndef INTERLOCK_POOL_WATCH_H
 #define INTERLOCK_POOL_WATCH_H

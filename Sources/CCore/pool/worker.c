@@ -116,7 +116,7 @@ void ilk__pool_hand_back(ilk_pool *pool, ilk_job *job) {
 }
 
 void ilk__pool_end_child(const ilk_pool *pool) {
-    if (pool->is_childs) {
+    if (pool->is_in_fork_child) {
         exit(EXIT_SUCCESS); /* as where a process's last thread ends */
     }
 }
@@ -174,7 +174,7 @@ void ilk__pool_run(struct pool_worker *worker, ilk_job *job) {
 
 static bool must_leave_jobs(struct pool_worker *worker);
 
-/* Of several workers the one that parked last is woken first: its core and caches are warm. bench pool, wake-up p99. */
+/* The worker that parked last is woken first: its core and caches are warm. bench pool, wake-up p99. */
 static void park(struct pool_worker *worker, uint32_t epoch, uint64_t deadline_ns) {
     ilk_pool *pool = worker->pool;
     const uint32_t mark = UINT32_C(1) << worker->index % 32;
@@ -269,21 +269,21 @@ static bool run_jobs(struct pool_worker *worker) {
 void ilk__pool_work(void *context) {
     struct pool_worker *worker = context;
     ilk__thread_state()->worker = worker;
-    struct pool_former former = {.is_there = false};
+    struct pool_predecessor predecessor = {.is_there = false};
     worker->was_woken = true; /* by being started */
     for (;;) {
         const bool goes_on = run_jobs(worker);
         const bool finished = is_finished(worker);
         if (finished || !goes_on) {
-            if (ilk__pool_end(worker, finished, &former)) {
+            if (ilk__pool_end_worker(worker, finished, &predecessor)) {
                 break;
             }
-        } else if (!ilk__pool_stay(worker, &former)) {
+        } else if (!ilk__pool_keep_worker(worker, &predecessor)) {
             break;
         }
     }
     ilk__thread_state()->worker = NULL;
-    if (former.is_there) {
-        ilk__thread_join(&former.thread);
+    if (predecessor.is_there) {
+        ilk__thread_join(&predecessor.thread);
     }
 }

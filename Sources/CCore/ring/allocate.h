@@ -13,7 +13,7 @@
  * Writes `*out` on ILK_OK only. */
 ilk_status ilk__ring_allocate(size_t header_size, size_t capacity, size_t element_size, void **out);
 
-/* Behind the header. */
+/* The offset of the elements, which follow the header. */
 size_t ilk__ring_elements_offset(size_t header_size);
 
 #endif

@@ -43,9 +43,9 @@ static inline uint32_t spsc_back_off(size_t capacity, uint32_t back_off, size_t 
  * slots than pass during one pause. bench rings, try. */
 enum { FAR_AHEAD = 256, SLOTS_PER_PAUSE = 16, SMALLEST_WITH_BACK_OFF = SLOTS_PER_PAUSE };
 
-/* Of a side that finds nothing `run` elements after it last found nothing: none if the run was no longer than
- * the pauses before. A thread that waits for single elements, or for a side slower than an element a pause,
- * never pauses. The caller ends a back-off after which it still finds nothing. */
+/* The back-off of a side that finds nothing `run` elements after it last found nothing: none if the run was no longer
+ * than the pauses before. A thread that waits for single elements, or for a side slower than an element a pause, never
+ * pauses. The caller ends a back-off after which it still finds nothing. */
 static inline uint32_t mpmc_back_off(uint32_t back_off, size_t run) {
     if (run <= (size_t)back_off + 1) {
         return 0;

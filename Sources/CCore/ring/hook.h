@@ -62,7 +62,7 @@ static inline void hook_await_calls(ILK_ATOMIC(uint32_t) * calls, const void *ri
         now = ilk_atomic_load(calls, memory_order_acquire); /* HK3 */
     }
     if ((now & HOOK_AWAITED) != 0) {
-        /* HK5 relaxed: takes the request back, or each later call would wake nobody. One set_notify at a time: it is
+        /* HK5 relaxed: takes the request back, or each later call would wake no thread. One set_notify at a time: it is
          * this one's own. */
         ilk_atomic_fetch_and(calls, ~HOOK_AWAITED, memory_order_relaxed);
     }

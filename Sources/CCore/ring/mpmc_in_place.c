@@ -44,7 +44,7 @@ static void *open_claim(const char *call, ilk_mpmc *ring, bool for_reading, size
     return ilk__mpmc_element(ring, position, ring->element_size);
 }
 
-/* False for none: nobody is to be told. */
+/* False for none: no thread is to be woken. */
 static bool end_claim(const char *call, ilk_mpmc *ring, bool for_reading, size_t count) ILK_NONBLOCKING {
     struct ilk__thread_claim *claim = find_claim(ring, for_reading);
     size_t open = claim == NULL ? 0 : claim->count;

@@ -16,7 +16,7 @@
 #include <interlock/deadline.h>
 #include <string.h>
 
-/* Of a slot in another thread's hands, before giving the core away. */
+/* Probes of a slot that another thread is in the middle of, before the core is given away. */
 enum { PROBES_OF_A_SLOT = 128 };
 
 /* A thread in the middle of a slot needs nanoseconds or, if preempted, a core, which a real-time caller that

@@ -68,7 +68,7 @@ static bool try_once(ilk_mpmc *ring, const struct mpmc_side *side, void *element
                         : ilk_mpmc_try_pop(ring, element, element_size);
 }
 
-/* The same, but the other side is to be told: by announce(). */
+/* Tries once and wakes no thread of the other side: the caller does, by announce(). */
 static bool try_once_quietly(ilk_mpmc *ring, const struct mpmc_side *side, void *element,
                              size_t element_size) {
     const uint64_t position = side->pushes ? ilk__mpmc_claim_push_slow(ring) : ilk__mpmc_claim_pop_slow(ring);

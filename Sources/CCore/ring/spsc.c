@@ -35,7 +35,7 @@ ilk_status ilk_spsc_create(ilk_spsc **out, size_t capacity, size_t element_size)
     ring->element_size = element_size;
     ring->masked_size = (capacity & (capacity - 1)) == 0 ? element_size : SIZE_MAX;
     ring->push_limit = capacity;
-    if (!ilk__fence_everywhere_is_cheap()) {
+    if (!ilk__fence_heavy_is_cheap()) {
         const uint32_t fenced = ILK__SPSC_CONSUMER_FENCED | ILK__SPSC_PRODUCER_FENCED;
         ilk_atomic_store(&ring->flags, ILK__SPSC_ALWAYS_FENCED | fenced,
                          memory_order_relaxed); /* SP1: not shared yet */
@@ -123,7 +123,7 @@ void ilk__spsc_report_pop_while_shown(const ilk_spsc *ring, const char *call) IL
                 (size_t)(ring->shown - ring->shown_from));
 }
 
-/* Of a push that finds the ring closed: none is allowed beside an open reservation there either. */
+/* Checks a push that finds the ring closed: none is allowed beside an open reservation there either. */
 static void check_not_reserved(const ilk_spsc *ring, const char *call) ILK_NONBLOCKING {
     if (is_reserved(ring)) {
         report_push_while_reserved(ring, call);
@@ -280,7 +280,7 @@ void *ilk_spsc_reserve(ilk_spsc *ring, size_t *count) ILK_NONBLOCKING {
     if (is_reserved(ring)) {
         allow_pushes(ring);
     }
-    /* SP17 relaxed: close's fence on every thread, or SP27, orders it against CLOSED. Either we see CLOSED, or
+    /* SP17 relaxed: close's heavy fence, or SP27, orders it against CLOSED. Either we see CLOSED, or
      * a consumer that sees DRAINABLE sees this. */
     ilk_atomic_store(&ring->reserved, 1, memory_order_relaxed);
     ilk_compiler_fence();

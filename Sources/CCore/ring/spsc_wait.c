@@ -7,10 +7,10 @@
  * Closing. A close, a push that has passed its first probe of CLOSED, and the consumer:
  *     close                push                              consumer
  *       raise CLOSED         write the slot, publish tail      DRAINABLE, and no element:
- *       fence everywhere     CLOSED up? raise LAST_PUSH          raise SEALED
+ *       heavy fence          CLOSED up? raise LAST_PUSH          raise SEALED
  *       raise DRAINABLE
- * With ALWAYS_FENCED the close and the push execute a fence each instead. The first of LAST_PUSH and SEALED decides.
- * A reservation has no such race: reserve announces it (`reserved`) before it reads CLOSED, and a consumer does not seal
+ * With ALWAYS_FENCED the close and the push execute a fence each instead. The first of LAST_PUSH and SEALED decides. A
+ * reservation has no such race: reserve announces it (`reserved`) before it reads CLOSED, and a consumer does not seal
  * while one is open, but waits for its end:
  *     producer                             consumer                        close
  *       ends it without an element           raise SLEEPS or ARMING          raise DRAINABLE
@@ -51,7 +51,7 @@ static void spsc_drop_fenced(ilk_spsc *ring, const struct spsc_side *side, uint3
                              uint64_t *period) ILK_NONBLOCKING {
     if (ilk__fenced_is_due(counter, *period)) {
         *period = ilk__fenced_period(counter);
-        /* SP21 relaxed: a side that raises a flag later finds FENCED gone and fences everywhere. */
+        /* SP21 relaxed: a side that raises a flag later finds FENCED gone and executes a heavy fence. */
         if (ilk_atomic_compare_exchange(&ring->flags, &flags, flags & ~side->fenced, memory_order_relaxed,
                                         memory_order_relaxed)) {
             ILK__REACHES(SPSC_FENCED_DOWN, true);
@@ -77,7 +77,7 @@ static void spsc_notify(ilk_spsc *ring, const struct spsc_side *side) ILK_NONBLO
 }
 ILK_TRUSTED_NONBLOCKING_END
 
-/* Behind SP20, or a change of the flags. */
+/* Wakes what waits, as `flags` says; they were read behind SP20, or by a change of the flags. */
 static void spsc_wake_flagged(ilk_spsc *ring, const struct spsc_side *side, uint32_t flags) ILK_NONBLOCKING {
     if ((flags & side->sleeps) != 0) {
         /* SP26 relaxed: the thread that clears the flag wakes; SP5 or SP6 carries the data. */
@@ -197,7 +197,7 @@ void ilk_spsc_close(ilk_spsc *ring) {
     if ((flags & ILK__SPSC_ALWAYS_FENCED) != 0) {
         ilk_atomic_fence(memory_order_seq_cst); /* SP27 */
     } else {
-        ilk__fence_everywhere(); /* forbids what SP27 forbids */
+        ilk__fence_heavy_alone(); /* forbids what SP27 forbids */
     }
     /* SP15 release, pairs with SP13: pushes and reservations that did not see CLOSED are visible to the
      * consumer that seals. */
@@ -221,7 +221,7 @@ static uint32_t raise_flag(ilk_spsc *ring, const struct spsc_side *side, uint32_
         ilk_atomic_fence(memory_order_seq_cst); /* SP20 */
     } else {
         ILK__REACHES(SPSC_FENCED_UP, true);
-        ilk__fence_everywhere();
+        ilk__fence_heavy_alone();
     }
     return before | flag | side->fenced;
 }

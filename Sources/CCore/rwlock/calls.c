@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The calls of ilk_rwlock that are not on a fast path. Here diagnosis is told of locks that it watches: their word has
- * OBSERVED, so every call comes here.
+ * The calls of ilk_rwlock that are not on a fast path. Here diagnosis learns of calls of locks that it watches: their
+ * word has OBSERVED, so every call comes here.
  *
  * OBSERVED
  *   moved by                                                              to

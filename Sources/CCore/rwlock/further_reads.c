@@ -15,9 +15,9 @@
  * alike: whichever an unlock gives up, as many are left.
  *
  * A handler may run between any two steps of its thread, which goes on by what it saw. So a handler that gives up what
- * it took must leave the slot, and the count, as it found them. Where the slot names L, its tries and unlocks add to the
- * slot and take from it again. Where it does not, its tries are counted, or fill a free slot; its unlocks empty that
- * before they count one off; in the end both are as before.
+ * it took must leave the slot, and the count, as it found them. Where the slot names L, its tries and unlocks add to
+ * the slot and take from it again. Where it does not, its tries are counted, or fill a free slot; its unlocks empty
+ * that before they count one off; in the end both are as before.
  *
  * Must not happen
  *   1. A share that no thread has any more (with a try that is counted beside a slot):

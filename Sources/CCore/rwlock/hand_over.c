@@ -12,9 +12,9 @@
  *   - A lost hand-over: the queue is released without the last holder's share. The release is a
  *     compare-and-swap from a word with the share.
  *   - A touch after the end (guarantee E). A settle() that admits no waiter and leaves none queued is one
- *     step. One that admits touches the lock until it releases the queue; the admitted, not yet told, hold it
+ *     step. One that admits touches the lock until it releases the queue; the admitted, not yet woken, hold it
  *     meanwhile. A leaver that leaves the rest to another thread touches nothing after its step; that thread
- *     is in a call of its own, or its waiters are queued or not yet told.
+ *     is in a call of its own, or its waiters are queued or not yet woken.
  */
 #include "rwlock/hand_over.h"
 

@@ -10,7 +10,7 @@
 /* In any mode. */
 bool ilk__held_by_me(const void *lock);
 
-/* As a lock is initialised anew. */
+/* Forgets what the thread holds of a lock that is initialised anew. */
 void ilk__held_forget(const void *lock);
 
 #endif

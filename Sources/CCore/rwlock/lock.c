@@ -200,7 +200,7 @@ static bool try_write(ilk_rwlock *lock) ILK_NONBLOCKING {
     if ((word & ILK__RWLOCK_SLOTS) == 0) {
         return true;
     }
-    if ((word & ILK__RWLOCK_FENCE_FREE) != 0 && !ilk__fence_everywhere_at_once()) {
+    if ((word & ILK__RWLOCK_FENCE_FREE) != 0 && !ilk__fence_heavy_try()) {
         /* Refused after it was granted: only a call that waits can leave this mode. */
         leave_write(lock, 0, "ilk_rwlock_try_write_lock");
         return false;

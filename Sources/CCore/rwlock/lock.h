@@ -7,7 +7,7 @@
 
 #include <interlock/inline/rwlock.h>
 
-/* As ilk_rwlock_read_lock_until, and says how the reader came in. Misuse is that of `call`. */
+/* Takes the lock for reading until `deadline_ns` at most, and says how the reader came in. Misuse is that of `call`. */
 ilk_status ilk__rwlock_read_until(ilk_rwlock *lock, ilk__read_section *section, uint64_t deadline_ns,
                                   const char *call);
 /* With WRITE and UPGRADE, waits for the readers in slots too. */
@@ -21,7 +21,7 @@ bool ilk__rwlock_admits_now(const ilk_rwlock *lock, enum ilk__rwlock_kind kind);
 void ilk__rwlock_leave_as(ilk_rwlock *lock, enum ilk__rwlock_kind kind);
 void ilk__rwlock_leave_write_for_read(ilk_rwlock *lock);
 
-/* Of calls.c: the slow calls, made at `site`. */
+/* The slow calls of calls.c, made at `site`. */
 void ilk__rwlock_lock_at(ilk_rwlock *lock, enum ilk__rwlock_kind kind, const void *site);
 ilk_status ilk__read_section_begin_at(ilk_rwlock *lock, ilk__read_section *section, uint64_t deadline_ns,
                                       const void *site);

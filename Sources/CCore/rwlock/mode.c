@@ -35,8 +35,8 @@ enum { PENALTY_OF_A_COSTLY_PROBE = 4, PENALTY_TO_LEAVE = 8, INITIAL_PENALTY = 2 
 enum { QUIET_DRAIN_TICKS = 160 };
 /* More between a thread's probes: the count of 16 bits may have wrapped. A bound, so without a cell. */
 enum { MOST_WRITES = 1 << 14 };
-/* Where several threads read, and less than this, their slots' cache lines cost writers more than the word's
- * costs all: bench rwlock, 2 threads, 50 %. */
+/* If several threads read, and less than this, their slots' cache lines cost writers more than the word's costs all:
+ * bench rwlock, 2 threads, 50 %. */
 enum { READS_PER_WRITE = 4 };
 /* Saved by a read in a slot over a counted one beside other readers: bench rwlock, 2 threads,
  * 10 %. */
@@ -164,7 +164,7 @@ void ilk__mode_decide(ilk_rwlock *lock) {
         (word & ILK__RWLOCK_READ_PATH) == ILK__RWLOCK_SLOTS && wants_fence_free(lock, ilk__my_slots())) {
         change_mode(lock, word, word | ILK__RWLOCK_FENCE_FREE);
     }
-    /* Where slots are not wanted, the next read starts the read samples anew. */
+    /* If slots are not wanted, the next read starts the read samples anew. */
     if ((word & ILK__RWLOCK_SLOTS) == 0 && (word & ILK__RWLOCK_READ_SAMPLES) == ILK__RWLOCK_READ_SAMPLES &&
         ilk__mode_wants_slots(lock)) {
         change_mode(lock, word, (word & ~ILK__RWLOCK_READ_SAMPLES) | ILK__RWLOCK_SLOTS);

@@ -11,7 +11,7 @@ static void move_list(struct ilk__rwlock_list *from, struct ilk__rwlock_list *to
     TAILQ_CONCAT(to, from, link);
 }
 
-/* Where the queue can live. */
+/* A waiter in whose node the queue can live. */
 static struct ilk__rwlock_waiter *some_waiter(const struct ilk__rwlock_queue *queue) {
     struct ilk__waiter *waiter = queue->upgrade;
     if (waiter == NULL) {

@@ -227,12 +227,12 @@ static void fence_against_owner(struct ilk__slot_block *block) {
         ilk__fence_heavy();
         return;
     }
-    if (ilk__fence_everywhere_at_once()) {
+    if (ilk__fence_heavy_try()) {
         return;
     }
     ilk_atomic_fetch_or(&block->drain, ILK__DRAIN_FENCED, memory_order_relaxed); /* RS6 */
     ILK__REACHES(SLOT_OWNER_FENCES, true);
-    ilk__fence_everywhere();
+    ilk__fence_heavy_alone();
     /* RS14 release, pairs with RS13 (the next writer about to sleep).
      * Carries: that the owner has come through or fences.
      * If weaker: the next relies on a fence not made yet. */
@@ -266,7 +266,7 @@ static ilk_status wait_for_slot(struct ilk__slot_block *block, size_t number, co
  * seen. Readers fence from now on. */
 static void leave_fence_free(ilk_rwlock *lock) {
     ILK__REACHES(MODE_REFUSED_FENCE_FREE, true);
-    ilk__fence_everywhere();
+    ilk__fence_heavy_alone();
     ilk_atomic_fetch_and(&lock->word, ~ILK__RWLOCK_FENCE_FREE, memory_order_relaxed); /* RW16 */
 }
 

@@ -24,7 +24,7 @@ ilk_status ilk__slots_wait_empty(ilk_rwlock *lock, uint64_t deadline_ns);
 /* Uses of slots for `lock`, or for locks that share them, since the process began; wraps. A hint. */
 uint32_t ilk__slots_uses(const ilk_rwlock *lock);
 
-/* Of one block. */
+/* The uses of slots of one block. */
 uint32_t ilk__slots_uses_of(const struct ilk__slot_block *block, const ilk_rwlock *lock);
 
 /* Counts the use of the calling thread's slot of `lock` for which a visit to the slow path is due. The number of

@@ -33,6 +33,6 @@ void ilk__rwlock_misuse(const char *call, const ilk_rwlock *lock, uint32_t word,
 void ilk__rwlock_no_holder(const char *call, const ilk_rwlock *lock, uint32_t word, uint32_t held) {
     ilk__rwlock_misuse(call, lock, word,
                        held == ILK__RWLOCK_WRITER       ? "no writer holds the lock"
-                       : held == ILK__RWLOCK_UPGRADABLE ? "nobody holds the lock upgradable"
+                       : held == ILK__RWLOCK_UPGRADABLE ? "no thread holds the lock upgradable"
                                                         : "no reader holds the lock");
 }

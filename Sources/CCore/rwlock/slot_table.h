@@ -4,7 +4,7 @@
  * library are in it. slot_table_elf.S defines them as unique symbols, which GNU systems fold into one;
  * slot_table_plain.c as ordinary ones, shared only among objects that see each other's.
  *
- * Where a link hides the symbols, or the C library has no unique ones (musl), a copy has a table of its own:
+ * If a link hides the symbols, or the C library has no unique ones (musl), a copy has a table of its own:
  * see docs/rwlock.md and slot_table_copies.c.
  */
 #ifndef INTERLOCK_RWLOCK_SLOT_TABLE_H

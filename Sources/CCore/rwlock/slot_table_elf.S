@@ -43,7 +43,7 @@ ilk__slot_table_2:
 ilk__my_slots_pointer_2:
         .quad ilk__no_slots_2
 
-/* Where the role of this copy's table stands. The dynamic linker fills it in, so it shows whether the symbol
+/* The address of the role of this copy's table. The dynamic linker fills it in, so it shows whether the symbol
  * was folded. */
         .section .data.rel.ro.ilk__role_here, "aw", %progbits
         .balign 8

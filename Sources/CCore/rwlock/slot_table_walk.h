@@ -44,9 +44,8 @@ static inline struct ilk__slot_block *ilk__next_block(struct ilk__walk *walk) {
 
 static inline bool ilk__slot_holds(const struct ilk__slot_block *block, size_t number,
                                    const ilk_rwlock *lock) {
-    /* RW13 seq_cst, pairs with RW10 and RW19 (announcing), RW12 and RW24 (freeing the slot) and RW15 (announcing without
-     * fence).
-     * Carries: that the reader has finished. RW10 has what sequential consistency forbids. */
+    /* RW13 seq_cst, pairs with RW10 and RW19 (announcing), RW12 and RW24 (freeing the slot) and RW15 (announcing
+     * without fence). Carries: that the reader has finished. RW10 has what sequential consistency forbids. */
     return ilk__slot_names(ilk_atomic_load(&block->slots[number], memory_order_seq_cst), lock);
 }
 

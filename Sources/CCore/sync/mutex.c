@@ -14,11 +14,11 @@
  *
  * With inheritance the kernel moves a word with bit 31 up. Bit 30 is its FUTEX_OWNER_DIED, for robust lists, which are
  * not used here: the kernel keeps the bit where a free mutex is taken, and drops it where it hands over; the next owner
- * sets it again. A wait that has timed out leaves bit 31, and the next unlock a word of 0: such a mutex is watched again
- * from its next contended call.
+ * sets it again. A wait that has timed out leaves bit 31, and the next unlock a word of 0: such a mutex is watched
+ * again from its next contended call.
  *
  * Fork. In the child the forking thread has another id, and owns the mutexes that name the old one
- * (platform/former.c). Their bit may stand for sleepers that do not exist: a wake-up for none. For
+ * (platform/earlier_ids.c). Their bit may stand for sleepers that do not exist: a wake-up for none. For
  * inheritance see mutex_inherit_linux.c.
  */
 #include "diagnostics/misuse.h"
@@ -39,10 +39,11 @@ static const uint32_t MUTEX_INHERITS = 1;
 static const uint32_t MUTEX_WATCHED = 2;                  /* OBSERVED is to be up */
 static const uint32_t MUTEX_FRESH = UINT32_C(0x80000000); /* made by ILK_MUTEX_INIT, and not used yet */
 
-_Static_assert(ILK_MUTEX_FORKS == ILK__FORMER_IDS, "what the header says is what is remembered");
+_Static_assert(ILK_MUTEX_FORKS == ILK__EARLIER_IDS, "what the header says is what is remembered");
 
 static bool inherits(const ilk_mutex *mutex) ILK_NONBLOCKING {
-    /* MX10 relaxed: each bit is a setting by itself; which thread clears MUTEX_FRESH is decided by a read-modify-write. */
+    /* MX10 relaxed: each bit is a setting by itself; which thread clears MUTEX_FRESH is decided by a
+     * read-modify-write. */
     return (ilk_atomic_load(&mutex->settings, memory_order_relaxed) & MUTEX_INHERITS) != 0;
 }
 
@@ -156,7 +157,7 @@ static uint32_t take_free(ilk_mutex *mutex, uint32_t word) ILK_NONBLOCKING {
     return seen;
 }
 
-/* The same for a mutex that held `*seen` and may be observed: true, or `*seen` is what it holds. */
+/* Takes a free mutex that held `*seen` and may be observed: true, or `*seen` is what it holds. */
 static bool take_if_free(ilk_mutex *mutex, uint32_t *seen, uint32_t word) ILK_NONBLOCKING {
     const uint32_t kept = *seen & MUTEX_OBSERVED;
     *seen = kept;
@@ -271,7 +272,7 @@ ILK_NOINLINE ilk_status ilk_mutex_lock_until(ilk_mutex *mutex, uint64_t deadline
 /* `seen`: what it holds beside the caller's id. */
 static ILK_NOINLINE void unlock_marked(ilk_mutex *mutex, uint32_t self, uint32_t seen, const void *site) {
     if (!names_me(seen, self)) {
-        ilk__misuse("ilk_mutex_unlock", mutex, "thread %u does not own it; thread %u does (0: nobody)",
+        ilk__misuse("ilk_mutex_unlock", mutex, "thread %u does not own it; thread %u does (0: none)",
                     (unsigned)self, (unsigned)(seen & MUTEX_OWNER));
     }
     if (mutex_is_watched_already(mutex, seen)) {
@@ -289,7 +290,7 @@ static ILK_NOINLINE void unlock_marked(ilk_mutex *mutex, uint32_t self, uint32_t
     const uint32_t before =
         ilk_atomic_fetch_and(&mutex->word, MUTEX_OBSERVED, memory_order_release); /* MX3 */
     if (inherited) {
-        ilk__mutex_inherit_former_gone();
+        ilk__mutex_inherit_earlier_owner_gone();
     } else if ((before & MUTEX_SLEEPERS) != 0) {
         ILK__REACHES(MUTEX_WAKES, true);
         ilk_park_wake(&mutex->word, 1);

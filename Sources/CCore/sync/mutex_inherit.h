@@ -18,6 +18,6 @@ ilk_status ilk__mutex_inherit_lock(ILK_ATOMIC(uint32_t) * word, uint64_t deadlin
 void ilk__mutex_inherit_unlock(ILK_ATOMIC(uint32_t) * word);
 /* Wakes the waiters for a mutex locked before the process was forked, which the calling thread has now made
  * free. */
-void ilk__mutex_inherit_former_gone(void);
+void ilk__mutex_inherit_earlier_owner_gone(void);
 
 #endif

@@ -5,7 +5,7 @@
  *
  * Fork. In the child, a mutex that the forking thread owns names the parent's thread: the kernel would lend
  * that thread the priority, and refuse to hand over. So a waiter for it waits for an event of the process
- * (`former_ends`), without inheritance. The owner sets the word to 0 and raises the event; then the mutex is
+ * (`earlier_owner_ends`), without inheritance. The owner sets the word to 0 and raises the event; then the mutex is
  * like any other.
  */
 #include "platform/port.h"
@@ -30,7 +30,7 @@ bool ilk__mutex_can_inherit(void) {
     return true;
 }
 
-/* The same moment on the wall clock, as well as it can be known. */
+/* The moment of the deadline on the wall clock, as well as it can be known. */
 static struct timespec wall_clock(uint64_t deadline_ns) {
     struct timespec now;
     (void)clock_gettime(CLOCK_REALTIME, &now);
@@ -61,38 +61,38 @@ static int lock_once(ILK_ATOMIC(uint32_t) * word, uint64_t deadline_ns) {
 }
 
 /* Mutexes from before the fork that the first thread of a forked process has given up; wraps. */
-static ILK_ATOMIC(uint32_t) former_ends;
+static ILK_ATOMIC(uint32_t) earlier_owner_ends;
 
-static bool has_former_owner(ILK_ATOMIC(uint32_t) * word) {
-    /* MX7 relaxed: a former id changes to 0 and never back; ordered by MX8. */
-    return ilk__thread_id_is_former(ilk_atomic_load(word, memory_order_relaxed) & FUTEX_TID_MASK);
+static bool has_earlier_owner(ILK_ATOMIC(uint32_t) * word) {
+    /* MX7 relaxed: a earlier id changes to 0 and never back; ordered by MX8. */
+    return ilk__thread_id_is_earlier(ilk_atomic_load(word, memory_order_relaxed) & FUTEX_TID_MASK);
 }
 
-static ilk_status wait_for_former_owner(ILK_ATOMIC(uint32_t) * word, uint64_t deadline_ns) {
+static ilk_status wait_for_earlier_owner(ILK_ATOMIC(uint32_t) * word, uint64_t deadline_ns) {
     for (;;) {
         /* MX8 acquire, pairs with MX9.
          * Carries: the word at 0.
          * If weaker: we read the old word, and sleep for an event that has been. */
-        uint32_t ends = ilk_atomic_load(&former_ends, memory_order_acquire);
-        if (!has_former_owner(word)) {
+        uint32_t ends = ilk_atomic_load(&earlier_owner_ends, memory_order_acquire);
+        if (!has_earlier_owner(word)) {
             return ILK_OK;
         }
-        ILK__REACHES(MUTEX_FORMER_SLEEPS, former_ends == ends);
-        ILK__REACHES(MUTEX_FORMER_OUTRUN, former_ends != ends);
-        if (ilk_park_wait(&former_ends, ends, deadline_ns) == ILK_TIMEDOUT) {
-            return has_former_owner(word) ? ILK_TIMEDOUT : ILK_OK;
+        ILK__REACHES(MUTEX_EARLIER_OWNER_SLEEPS, earlier_owner_ends == ends);
+        ILK__REACHES(MUTEX_EARLIER_OWNER_OUTRUN, earlier_owner_ends != ends);
+        if (ilk_park_wait(&earlier_owner_ends, ends, deadline_ns) == ILK_TIMEDOUT) {
+            return has_earlier_owner(word) ? ILK_TIMEDOUT : ILK_OK;
         }
     }
 }
 
-void ilk__mutex_inherit_former_gone(void) {
+void ilk__mutex_inherit_earlier_owner_gone(void) {
     /* MX9 release, pairs with MX8: the word is 0 before the end that a sleeper counts. */
-    ilk_atomic_fetch_add(&former_ends, 1, memory_order_release);
-    ilk_park_wake(&former_ends, ILK_PARK_ALL);
+    ilk_atomic_fetch_add(&earlier_owner_ends, 1, memory_order_release);
+    ilk_park_wake(&earlier_owner_ends, ILK_PARK_ALL);
 }
 
 ilk_status ilk__mutex_inherit_lock(ILK_ATOMIC(uint32_t) * word, uint64_t deadline_ns) {
-    if (wait_for_former_owner(word, deadline_ns) == ILK_TIMEDOUT) {
+    if (wait_for_earlier_owner(word, deadline_ns) == ILK_TIMEDOUT) {
         return ILK_TIMEDOUT;
     }
     for (;;) {

@@ -24,7 +24,7 @@ void ilk__mutex_inherit_unlock(ILK_ATOMIC(uint32_t) * word) {
     abort();
 }
 
-void ilk__mutex_inherit_former_gone(void) {
+void ilk__mutex_inherit_earlier_owner_gone(void) {
     abort();
 }
 

@@ -227,8 +227,8 @@ static bool semaphore_is_watched(ilk_semaphore *semaphore) {
     return ILK_UNLIKELY((word & ILK__SEMAPHORE_OBSERVED) != 0) && semaphore_decide_watching(semaphore);
 }
 
-/* Likewise, for calls that a signal handler makes: allocates nothing and does not block. A semaphore whose first call one
- * is is met by the next that may wait. */
+/* Likewise, for calls that a signal handler makes: allocates nothing and does not block. A semaphore whose first call
+ * one is is met by the next that may wait. */
 ILK_TRUSTED_NONBLOCKING_BEGIN
 ILK_COLD static bool semaphore_is_known(ilk_semaphore *semaphore) ILK_NONBLOCKING {
     const struct ilk__object *object = ilk__object_find(semaphore);
@@ -305,7 +305,7 @@ ILK_NOINLINE ilk_status ilk_semaphore_wait_until(ilk_semaphore *semaphore, uint6
     return ilk_semaphore_try_wait(semaphore) ? ILK_OK : wait_slow(semaphore, deadline_ns);
 }
 
-/* As semaphore_settle. */
+/* Adds permits, or hands them over as semaphore_settle does. */
 static void give(ilk_semaphore *semaphore, uint32_t permits, bool *fits) {
     uint32_t word = ilk_atomic_load(&semaphore->word, memory_order_relaxed); /* SE1 */
     for (;;) {

@@ -14,7 +14,7 @@ static void fence_as_fenced_says(struct ilk__event_count event, uint64_t before)
     if ((before & ILK__EVENT_FENCED) != 0) {
         ilk_atomic_fence(memory_order_seq_cst); /* EC2 */
     } else {
-        ilk__fence_everywhere();
+        ilk__fence_heavy_alone();
         /* EC4 release, pairs with EC3 (acquire, registering): our heavy fence comes before the mark that
          * others rely on. */
         ilk_atomic_fetch_or(event.waiting, ILK__EVENT_FENCED, memory_order_release);
@@ -23,7 +23,7 @@ static void fence_as_fenced_says(struct ilk__event_count event, uint64_t before)
 
 uint64_t ilk__event_register(struct ilk__event_count event, uint64_t flags) {
     /* EC3 acquire, pairs with EC4 (release, raising FENCED).
-     * Carries: what others had published before the fence on every thread of the one that raised it.
+     * Carries: what others had published before the heavy fence of the thread that raised it.
      * If weaker: we rely on that fence and miss what it has shown. */
     uint64_t before = ilk_atomic_fetch_add(event.waiting, 1, memory_order_acquire);
     if (flags != 0) {
@@ -106,7 +106,7 @@ uint64_t ilk__event_wake_all(struct ilk__event_count event) {
 }
 
 void ilk__event_drop_fenced(struct ilk__event_count event, uint64_t waiting, uint64_t rest) ILK_NONBLOCKING {
-    /* EC8 relaxed: a thread that registers afterwards finds FENCED gone, and fences on every thread. */
+    /* EC8 relaxed: a thread that registers afterwards finds FENCED gone, and executes a heavy fence. */
     if (ilk_atomic_compare_exchange(event.waiting, &waiting, rest, memory_order_relaxed,
                                     memory_order_relaxed)) {
         ILK__REACHES(EVENT_FENCED_DOWN, true);

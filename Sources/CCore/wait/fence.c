@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The heavy side of the asymmetric fence (<interlock/inline/fence.h>), and the choice between its forms.
+ * The heavy fence (<interlock/inline/fence.h>), and the choice between the forms of the asymmetric fence.
  *
- *   membarrier_works   leaving     light side        heavy side
- *   true               0           nothing           membarrier; refused: to the next row
- *   false              1           a fence           waits until those that saw true have come through
- *   false              0           a fence           a fence
- * Must not happen: a heavy side relies on light fences (third row) while a thread that saw true is on its
- * way. So `leaving` goes up before membarrier_works goes down, and down after the wait. Of several that leave
- * at once, one's wait serves all. A child of fork waits for none.
+ *   membarrier_works   leaving     light fence         heavy fence
+ *   true               0           compiler barrier    membarrier; refused: to the next row
+ *   false              1           fence               waits until the threads that read true have come through
+ *   false              0           fence               fence
+ * Must not happen: a heavy fence relies on light fences that are fences (third row) while a thread that read true is
+ * still in a compiler barrier. So `leaving` goes up before membarrier_works goes down, and down after the wait. Where
+ * several threads leave at once, the wait of one serves all. A child of fork waits for no thread.
  */
 #include "wait/fence.h"
 #include "platform/membarrier.h"
@@ -36,7 +36,7 @@ static void stop_relying_on_membarrier(void) {
     ilk_atomic_store(&leaving, 1, memory_order_relaxed); /* FN4: published by FN6 */
     /* FN6 release, pairs with FN5.
      * Carries: that we are leaving.
-     * If weaker: a heavy side relies on fences that are not made yet. */
+     * If weaker: a heavy fence relies on light fences that are still compiler barriers. */
     ilk_atomic_store(&ilk__membarrier_works, false, memory_order_release);
     ilk__wait_for_stores();
     /* FN8 release, pairs with FN7.
@@ -46,8 +46,8 @@ static void stop_relying_on_membarrier(void) {
 }
 
 void ilk__fence_heavy(void) {
-    /* FN3 seq_cst, pairs with FN2 (the light side where it fences) and RS12 (the owner of a slot where it
-     * does). In both forms: a light side that does not yet know of membarrier is in order too. */
+    /* FN3 seq_cst, pairs with FN2 (a light fence that is a fence) and RS12 (the owner of a slot that must fence).
+     * It stands in both forms: so a light fence that has not read yet that membarrier works is ordered too. */
     ilk_atomic_fence(memory_order_seq_cst);
     /* FN5 acquire, pairs with FN6: false: the leaver has begun, and FN7 tells how far it is. */
     if (ilk_atomic_load(&ilk__membarrier_works, memory_order_acquire)) {
@@ -62,16 +62,16 @@ void ilk__fence_heavy(void) {
     ilk_atomic_fence(memory_order_seq_cst); /* FN3 */
 }
 
-bool ilk__fence_everywhere_at_once(void) {
+bool ilk__fence_heavy_try(void) {
     return ilk__membarrier(); /* a fence on the calling thread too */
 }
 
-void ilk__fence_everywhere(void) {
-    if (ilk__fence_everywhere_at_once()) {
+void ilk__fence_heavy_alone(void) {
+    if (ilk__fence_heavy_try()) {
         return;
     }
     ilk_atomic_fence(memory_order_seq_cst); /* FN3 */
-    if (ilk__fence_everywhere_is_cheap()) {
+    if (ilk__fence_heavy_is_cheap()) {
         stop_relying_on_membarrier();
     } else {
         ilk__wait_for_stores();

@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Fences on every thread, without a light side: for what is stored without ilk__fence_light, as in the rings, by
- * publishers beside an event count and by the readers of a fence-free lock, or by another copy of the library,
- * whose choice is its own.
+ * Heavy fences whose other side executes a compiler barrier in every case, and not ilk__fence_light, which is a fence
+ * where membarrier is refused. That other side is a ring's push or pop, a publisher beside an event count, a reader of
+ * a fence-free lock, or the code of another copy of the library.
  */
 #ifndef INTERLOCK_WAIT_FENCE_H
 #define INTERLOCK_WAIT_FENCE_H
 
 #include <interlock/inline/fence.h>
 
-/* False: the kernel has refused membarrier. Who may choose fences another way. */
-static inline bool ilk__fence_everywhere_is_cheap(void) ILK_NONBLOCKING {
-    /* FN9 relaxed: a guess. True read late, FENCED is left down, and the next sleeper fences everywhere itself;
-     * false read early costs fences. */
+/* False: the kernel has refused membarrier, so that a heavy fence takes ten milliseconds. A caller then chooses a
+ * protocol in which each side executes a fence of its own. */
+static inline bool ilk__fence_heavy_is_cheap(void) ILK_NONBLOCKING {
+    /* FN9 relaxed: a guess. Where true is read late, FENCED is left down, and the next sleeper executes a heavy fence
+     * itself; false read early costs fences. */
     return ilk_atomic_load(&ilk__membarrier_works, memory_order_relaxed);
 }
 
-/* On return every thread of the process has executed a full fence: by membarrier(2), or where refused after
- * ten milliseconds. */
-void ilk__fence_everywhere(void);
+/* A heavy fence: on return every thread of the process has executed a fence. membarrier(2) does it, or, where that is
+ * refused, a sleep of ten milliseconds. */
+void ilk__fence_heavy_alone(void);
 
-/* The same by membarrier(2) only; where refused, false and no fence. */
-bool ilk__fence_everywhere_at_once(void);
+/* A heavy fence by membarrier(2) only. Where that is refused it returns false and has made no fence. */
+bool ilk__fence_heavy_try(void);
 
 #endif

@@ -46,7 +46,7 @@
  * ILK_TIMEDOUT: not taken. */
 ilk_status ilk__queue_lock_until(ILK_ATOMIC(uint32_t) * word, uint64_t deadline_ns, uint32_t *seen);
 
-/* The same without limit. */
+/* Takes the queue of `word`, however long it takes. */
 void ilk__queue_lock(ILK_ATOMIC(uint32_t) * word, uint32_t *seen);
 
 /* One attempt on a word that held `*seen`, without LOCKED. Never waits. `*seen` is then what the word

@@ -28,8 +28,8 @@ struct ilk__waiter {
     uint8_t kind;                  /* what it waits for, in the primitive's terms */
 };
 
-/* Of `granted`: WAITS -> SLEEPS by the owner, about to park; either -> GRANTED by the granter, which wakes from
- * SLEEPS only. An owner that still spins costs no system call.
+/* The states of `granted`: WAITS -> SLEEPS by the owner, about to park; either -> GRANTED by the granter, which wakes
+ * from SLEEPS only. An owner that still spins costs no system call.
  * Must not happen: the granter finds WAITS, and the owner parks. Both steps are read-modify-writes of one word. */
 enum { ILK__WAITER_WAITS = 0, ILK__WAITER_GRANTED = 1, ILK__WAITER_SLEEPS = 2 };
 
@@ -37,7 +37,7 @@ enum { ILK__WAITER_WAITS = 0, ILK__WAITER_GRANTED = 1, ILK__WAITER_SLEEPS = 2 };
 ilk_status ilk__waiter_await(struct ilk__waiter *waiter, struct ilk__spin_policy policy,
                              uint64_t deadline_ns);
 
-/* The same without a spin. */
+/* Sleeps until the grant, without a spin. */
 ilk_status ilk__waiter_sleep(struct ilk__waiter *waiter, uint64_t deadline_ns);
 
 /* `waiter` may be gone when this returns. */

@@ -12,9 +12,10 @@ extension AsyncOperation {
 
     /// Runs `handler` if the operation is cancelled while executing, at once if it has been.
     ///
-    /// The handler runs once, on the thread that cancels, before the operation finishes with the cancellation; it is freed unused where the
-    /// operation ends otherwise. Added to one that was cancelled and has finished with that, it runs too: what the work
-    /// had begun is stopped. Cancelled before its work began, the operation runs neither work nor handler.
+    /// The handler runs once, on the thread that cancels, before the operation finishes with the cancellation; it is
+    /// freed unused where the operation ends otherwise. Added to one that was cancelled and has finished with that,
+    /// it runs too: what the work had begun is stopped. Cancelled before its work began, the operation runs neither
+    /// work nor handler.
     public final func onCancel(_ handler: @escaping @Sendable () -> Void) {
         if record.withLock({ $0.addCancelHandler(handler) }) { handler() }
     }

@@ -12,21 +12,21 @@ extension AsyncOperation {
     /// Blocks only for the lock of one operation at a time. Another thread may add an edge before the answer is used.
     ///
     /// - Returns: the cycle, each operation waiting for the next, from this one to this one.
-    /// - Complexity: O(*v* + *e*) in the unfinished operations above `dependency` and their edges.
+    /// - Complexity: O(*v* + *e*) in the unfinished operations upstream of `dependency` and their edges.
     public final func cycle(byDependingOn dependency: Operation) -> [Operation]? {
         var walk = DependencyGraph.Walk()
         return DependencyGraph.path(from: dependency, to: self, &walk).map { [self] + $0 }
     }
 
     /// Under the graph's lock: checks the edge and records it; nil where it is there already. `gated` is `dependency`
-    /// where it is of this module. The passage where Foundation does not know of it yet.
+    /// where it is of this module. The proxy where Foundation does not know of it yet.
     func addEdge(
         to dependency: Operation,
         as gated: (any GatedOperation)?,
         failure: (@Sendable () -> (any Error)?)?
-    ) -> (DependencyGate, DependencyPassage?)? {
+    ) -> (DependencyGate, DependencyProxy?)? {
         var walk = DependencyGraph.Walk()
-        let added: (DependencyGate, DependencyPassage?)? = DependencyGraph.lock.withLock { graph in
+        let added: (DependencyGate, DependencyProxy?)? = DependencyGraph.lock.withLock { graph in
             graph.forgetRetired()
             let (phase, known, isDependedUpon) = record.withLock { record in
                 (record.phase, record.hasEdge(to: dependency), record.isDependedUpon)
@@ -40,16 +40,16 @@ extension AsyncOperation {
                 )
             }
             if known { return nil }
-            let above = gated?.vertexAsDependency(in: &graph.order)
+            let upstream = gated?.vertexAsDependency(in: &graph.order)
             // What has finished needs none.
-            let below = gated != nil && above == nil ? nil : vertex(in: &graph.order)
+            let downstream = gated != nil && upstream == nil ? nil : vertex(in: &graph.order)
             var edge = DependencyGraph.NewEdge(
                 dependent: self,
                 dependency: dependency,
                 isForeign: gated == nil,
                 isDependedUpon: isDependedUpon,
-                below: below,
-                above: above
+                downstream: downstream,
+                upstream: upstream
             )
             if let path = graph.path(closedBy: &edge, &walk) {
                 misuse(
@@ -60,8 +60,8 @@ extension AsyncOperation {
                 )
             }
             let gate = DependencyGate(dependent: self, failure: failure)
-            if gated == nil, let below {
-                graph.foreign.add(dependency, waitedForBy: .gate(gate), at: below, &graph.order, &walk)
+            if gated == nil, let downstream {
+                graph.foreign.add(dependency, waitedForBy: .gate(gate), at: downstream, &graph.order, &walk)
             }
             let order = graph.addChecked(edge, &walk)
             return (gate, record.withLock { $0.shut(.init(source: dependency, gate: gate, order: order)) })
@@ -83,8 +83,8 @@ extension AsyncOperation {
                 dependency: dependency,
                 isForeign: gated == nil,
                 isDependedUpon: isDependedUpon,
-                below: vertex(in: &graph.order),
-                above: gated?.vertex(in: &graph.order)
+                downstream: vertex(in: &graph.order),
+                upstream: gated?.vertex(in: &graph.order)
             )
             return graph.path(closedBy: &edge, &walk)
         }
@@ -121,8 +121,8 @@ extension AsyncOperation: GatedOperation {
         let (opened, listeners) = record.withLock { ($0.open(gate, error), $0.listeners) }
         // Foundation's queue may start it after this, and its readiness comes before its beginning.
         if opened.isReady, !isNew { announce(.ready, to: listeners) }
-        guard let passage = opened.passage else { return }
-        passage.open(for: self)
+        guard let proxy = opened.proxy else { return }
+        proxy.open(for: self)
         tellQueueIfReady()
     }
 

@@ -7,7 +7,7 @@ import Foundation
 import InterlockPool
 import InterlockSync
 
-/// Where an operation stands, beside `isCancelled`.
+/// How far an operation has come. Whether it was cancelled is another question, which `isCancelled` answers.
 public enum OperationState: Sendable, Hashable {
     /// Waits for dependencies.
     case waiting
@@ -32,7 +32,7 @@ public enum OperationEvent: Sendable, Hashable {
 }
 
 extension AsyncOperation {
-    /// Where the operation stands.
+    /// How far the operation has come.
     public final var state: OperationState {
         record.withLock { $0.state }
     }
@@ -50,7 +50,7 @@ extension AsyncOperation {
         }
     }
 
-    /// The output, for the step below; throws a failed operation's error.
+    /// The output, for the downstream step; throws a failed operation's error.
     final func output(forStep step: @autoclosure () -> String) throws -> Output {
         guard let result else { throw OperationInputMissing(operation: step(), upstream: bareName) }
         return try result.get()
@@ -59,7 +59,7 @@ extension AsyncOperation {
     /// Calls `handler` with each later change, each exactly once.
     ///
     /// The handler runs on the thread that makes the change, must not block, and is freed when the operation has
-    /// finished. `.ready` comes before `.executing`, and that before `.finished`. Of a cancelled operation,
+    /// finished. `.ready` comes before `.executing`, and that before `.finished`. If the operation is cancelled,
     /// `.cancelled` and `.ready` may come at any point, also after the end with which they race.
     ///
     /// `.ready` comes each time the operation had to wait and need not any longer: not at all if it never had to.
@@ -67,8 +67,8 @@ extension AsyncOperation {
         record.withLock { if !$0.hasEnded { $0.held.stateHooks.append(handler) } }
     }
 
-    /// Whether Foundation is told of `isExecuting`. Without key-value observing only its own queues read that; each
-    /// change costs as much as all else at the start.
+    /// Whether changes of `isExecuting` are posted to Foundation. Without key-value observing only its own queues read
+    /// that; each change costs as much as all else at the start.
     var isObservedExecuting: Bool {
         #if canImport(ObjectiveC)
         true

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Typed data from operation to operation. A step depends on the operation above and is given its output. Where that one
-// failed or was cancelled, the step's closure is not called and the error passes on unchanged: the last result tells
-// where the chain broke. A step that has run frees the operation above with all it produced.
+// Typed data from operation to operation. A step depends on the upstream operation and is given its output. Where that
+// one failed or was cancelled, the step's closure is not called and the error passes on unchanged: the last result
+// tells where the chain broke. A step that has run frees the upstream operation with all it produced.
 
 import Foundation
 import InterlockPool
 import InterlockSync
 
 extension AsyncOperation {
-    /// A step that computes something from this operation's output. As every step, it waits for this operation, which
+    /// A step that computes something from this operation's output. Like every step, it waits for this operation, which
     /// may have finished, and is added to a queue, the same or another.
     ///
     /// Long chains belong into an ``InterlockQueue``: in an `OperationQueue` Foundation searches all that waits at each
@@ -30,10 +30,12 @@ extension AsyncOperation {
         )
     }
 
-    /// As the form for a plain closure, with an `async` one.
+    /// A step that computes something from this operation's output with an `async` closure. The step waits for this
+    /// operation, which may have finished, and is added to a queue, the same or another. Long chains belong into an
+    /// ``InterlockQueue``.
     ///
     /// - Parameters:
-    ///   - priority: of the task the closure runs in.
+    ///   - priority: the priority of the task the closure runs in.
     ///   - step: given the output; its task is cancelled with the step.
     public final func then<Next: Sendable>(
         name: String? = nil,
@@ -48,7 +50,9 @@ extension AsyncOperation {
         )
     }
 
-    /// As the form for a plain closure, with a completion-handler function.
+    /// A step that computes something from this operation's output with a completion-handler function. The step waits
+    /// for this operation, which may have finished, and is added to a queue, the same or another. It ends when the
+    /// completion is called. Long chains belong into an ``InterlockQueue``.
     public final func then<Next: Sendable>(
         name: String? = nil,
         _ step: @escaping @Sendable (Output, Completion<Next>) -> Void
@@ -72,7 +76,7 @@ extension AsyncOperation {
     ///
     /// Fails with ``OperationDeadlocked``, without running the operation, if that could never begin: it waits for this
     /// step, or for an operation behind the step in the step's own serial queue. In wider queues, and around several,
-    /// such circles are not seen: run what `make` begins in a queue of its own.
+    /// such cycles are not seen: run what `make` begins in a queue of its own.
     ///
     /// - Parameters:
     ///   - queue: where the operation that `make` returns is run.
@@ -86,7 +90,12 @@ extension AsyncOperation {
         flatMap(name, in: queue, make)
     }
 
-    /// The same for an operation that runs on `queue`, of the other kind.
+    /// A step that makes an operation from this one's output, runs it in an ``InterlockQueue``, and ends with its
+    /// outcome.
+    ///
+    /// The step keeps its place in its own queue until then, but no thread. Where `queue` is the step's own queue, the
+    /// operation runs in that place. Fails with ``OperationDeadlocked``, without running the operation, if that waits
+    /// for this step, or for an operation behind the step in the step's own serial queue.
     public final func flatMap<Next: Sendable>(
         name: String? = nil,
         on queue: InterlockQueue,
@@ -122,7 +131,7 @@ extension AsyncOperation {
 
     /// A step that gives this operation's output, or what `rescue` makes of its error.
     ///
-    /// - Parameter rescue: given the error of this operation or of one above it; may throw another.
+    /// - Parameter rescue: given the error of this operation or of one upstream; may throw another.
     public final func recover(
         name: String? = nil,
         _ rescue: @escaping @Sendable (any Error) throws -> Output

@@ -35,7 +35,8 @@ extension AsyncOperation {
         return finalOutcome
     }
 
-    /// As `wait()`, for `timeout` at most.
+    /// Blocks until the operation has finished, for `timeout` at most. May be called from any thread but those the
+    /// operation needs.
     ///
     /// - Returns: the result; nil where there was none in time, and the operation goes on.
     @available(
@@ -49,7 +50,10 @@ extension AsyncOperation {
         wait(until: moment(in: timeout))
     }
 
-    /// As `wait(timeout:)`, until `deadline`.
+    /// Blocks until the operation has finished, until `deadline` at most. May be called from any thread but those the
+    /// operation needs.
+    ///
+    /// - Returns: the result; nil where there was none in time, and the operation goes on.
     @available(
         *,
         noasync,
@@ -62,13 +66,14 @@ extension AsyncOperation {
 
     // MARK: Suspending
 
-    /// The value, or the error the operation failed with (``OperationCancelled`` where it was cancelled). Suspends and
-    /// throws as `wait()`.
+    /// The value, or the error the operation failed with (``OperationCancelled`` where it was cancelled). Suspends
+    /// until the operation has finished; throws `CancellationError` at once if the awaiting task is cancelled.
     public final var value: Output {
         get async throws { try await wait().get() }
     }
 
-    /// As ``value``; a cancellation of the awaiting task cancels the operation too, and is waited for.
+    /// The value, or the error the operation failed with. Suspends until the operation has finished. A cancellation of
+    /// the awaiting task cancels the operation too, and the call still waits for its end.
     ///
     /// Never returns for an operation that is not started, cancelled or not.
     ///
@@ -103,13 +108,19 @@ extension AsyncOperation {
         return finalOutcome
     }
 
-    /// As the suspending `wait()`, for `timeout` at most; nil where there was no result in time.
+    /// Suspends until the operation has finished, for `timeout` at most.
+    ///
+    /// - Returns: the result; nil where there was none in time, and the operation goes on.
+    /// - Throws: `CancellationError` at once if the awaiting task is cancelled; the operation goes on.
     @discardableResult
     public final func wait(timeout: Duration) async throws(CancellationError) -> Outcome? {
         try await wait(until: moment(in: timeout))
     }
 
-    /// As the suspending `wait(timeout:)`, until `deadline`.
+    /// Suspends until the operation has finished, until `deadline` at most.
+    ///
+    /// - Returns: the result; nil where there was none in time, and the operation goes on.
+    /// - Throws: `CancellationError` at once if the awaiting task is cancelled; the operation goes on.
     @discardableResult
     public final func wait(
         until deadline: ContinuousClock.Instant

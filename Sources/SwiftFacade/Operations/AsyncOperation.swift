@@ -138,8 +138,8 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
     /// Whether the operation was asked to stop before it finished. It may have succeeded.
     public final override var isCancelled: Bool { record.withLock { $0.isCancelled } }
 
-    /// Of an operation that waits in a queue it may be changed at any time; an ``InterlockQueue`` that has it goes by the last
-    /// value.
+    /// The priority may be changed at any time while the operation waits in a queue; an ``InterlockQueue`` that has it
+    /// goes by the last value.
     open override var queuePriority: Operation.QueuePriority {
         didSet { node?.priorityChanged() }
     }
@@ -164,7 +164,7 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
         startUnchecked()
     }
 
-    /// The same for an operation that ends here, whatever it waits for.
+    /// Starts the operation without the check of its dependencies: for one that ends here, whatever it waits for.
     func startUnchecked() {
         let isObserved = isObservedExecuting
         if isObserved { willChangeValue(for: \.isExecuting) }
@@ -214,8 +214,8 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
     /// A suspended queue starts nothing, cancelled operations included. Resume a queue before you drop it: otherwise it
     /// and its operations keep each other, unfinished, for as long as the process.
     ///
-    /// The first call runs the ``onChange(_:)`` and ``onCancel(_:)`` handlers before it returns, and blocks no longer than
-    /// they do.
+    /// The first call runs the ``onChange(_:)`` and ``onCancel(_:)`` handlers before it returns, and blocks no longer
+    /// than they do.
     public final override func cancel() {
         // A queue may have started and ended it before this call comes to leave the upstream.
         let (cancel, listeners, upstream) = record.withLock {
@@ -253,8 +253,8 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
         }
     }
 
-    /// Called once when the operation was cancelled while executing, on the cancelling thread, after the ``onCancel(_:)``
-    /// handlers. Not to be called.
+    /// Called once when the operation was cancelled while executing, on the cancelling thread, after the
+    /// ``onCancel(_:)`` handlers. Not to be called.
     ///
     /// By default finishes at once with ``OperationCancelled``; closures that
     /// occupy a thread or a task are waited for. An override must see to it that ``finish(_:)`` is called.
@@ -277,7 +277,7 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
     ///   amortised O(√*m*) in the *m* edges between operations of this module, and some edges read in a random graph.
     ///   Always O(*f*) in the unfinished operations of other classes that operations of this module wait for, directly
     ///   or by others of their kind; and where one of these waits for an operation of this module, and something for
-    ///   this one, in the unfinished operations above `dependency` and their edges.
+    ///   this one, in the unfinished operations upstream of `dependency` and their edges.
     public final override func addDependency(_ dependency: Operation) {
         depend(on: dependency, as: dependency as? any GatedOperation)
     }
@@ -288,8 +288,8 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
         as gated: (any GatedOperation)?,
         failure: (@Sendable () -> (any Error)?)? = nil
     ) {
-        guard let (gate, passage) = addEdge(to: dependency, as: gated, failure: failure) else { return }
-        if let passage { ReadyPosting.around(self) { super.addDependency(passage) } }
+        guard let (gate, proxy) = addEdge(to: dependency, as: gated, failure: failure) else { return }
+        if let proxy { ReadyPosting.around(self) { super.addDependency(proxy) } }
         if let gated {
             gated.openWhenFinished(gate)
         } else {

@@ -5,10 +5,10 @@
 // finishes is used after it was freed. Nor does removing an unfinished dependency make an operation ready.
 //
 // So each edge of an `AsyncOperation` is a gate of its own, which opens when the dependency has finished or is removed;
-// where the dependent is gone, nothing is touched. Foundation sees one dependency in place of all of them, the passage,
+// where the dependent is gone, nothing is touched. Foundation sees one dependency in place of all of them, the proxy,
 // which opens with the last gate. References run
 //
-//     dependent ──▶ gate ◀── dependency        gate ┄┄weak┄┄▶ dependent        dependent ──▶ passage
+//     dependent ──▶ gate ◀── dependency        gate ┄┄weak┄┄▶ dependent        dependent ──▶ proxy
 //
 // so that a graph that never runs is freed like any other value.
 
@@ -41,7 +41,7 @@ final class DependencyGate: @unchecked Sendable {
 
     /// Lets the dependent pass, at the first call.
     ///
-    /// Foundation follows its unretained pointer to the dependent when the passage opens. So the dependent is held
+    /// Foundation follows its unretained pointer to the dependent when the proxy opens. So the dependent is held
     /// across it, and nothing is posted when its `deinit` has begun: it can no longer be held.
     ///
     /// - Parameter isNew: the dependency had finished before: the dependent never had to wait.
@@ -82,7 +82,7 @@ final class DependencyGate: @unchecked Sendable {
 /// finished. In no queue, and never started.
 ///
 /// `@unchecked Sendable` because its superclass is: what it adds is behind a mutex.
-final class DependencyPassage: Operation, @unchecked Sendable {
+final class DependencyProxy: Operation, @unchecked Sendable {
     private let isOpen = VisibleMutex(false, isPacked: true)
 
     override var isFinished: Bool { isOpen.withLock { $0 } }
@@ -99,23 +99,23 @@ final class DependencyPassage: Operation, @unchecked Sendable {
 protocol GatedOperation: Operation {
     /// Opens the gate when this operation has finished, at once if it has.
     func openWhenFinished(_ gate: DependencyGate)
-    /// Opens a gate of this operation, once; after the last, Foundation is told. The error of the dependency is
-    /// recorded, unless this operation has started, has an outcome or was cancelled.
+    /// Opens a gate of this operation, once; after the last, the change is posted to Foundation. The error of the
+    /// dependency is recorded, unless this operation has started, has an outcome or was cancelled.
     func open(_ gate: DependencyGate, isNew: Bool, error: (any Error)?)
     /// Whether a gate of this operation is shut.
     func waits(behind gate: DependencyGate) -> Bool
     /// Its vertex, made at the first question; nil once it has finished. Under the graph's lock.
     func vertex(in order: inout DependencyOrder) -> DependencyOrder.Vertex?
-    /// The same, for an operation that is about to wait for this one.
+    /// Its vertex, asked for by an operation that is about to wait for this one.
     func vertexAsDependency(in order: inout DependencyOrder) -> DependencyOrder.Vertex?
-    /// Foundation has been told: a queue of this module may learn of it.
+    /// Foundation knows that the operation is ready: a queue of this module may learn of it.
     func tellQueueIfReady()
-    /// As Foundation's `isReady`, without its consequences.
+    /// What `isReady` would say, without recording that a queue has asked.
     var isFreeOfDependencies: Bool { get }
-    var standing: OperationStanding { get }
+    var waitStatus: OperationWaitStatus { get }
     /// The error it has ended with.
     var failure: (any Error)? { get }
-    /// Cancelling it might leave something above unneeded.
+    /// Cancelling it might leave something upstream unneeded.
     func watchUpstream()
     var cancelsUnneeded: Bool { get }
     /// It has opted in, and nothing waits for its result.

@@ -13,9 +13,9 @@
 //
 // A path that leads through a foreign operation is walked too, but only where there can be one. Its first foreign
 // operation is the new dependency, or one that an unfinished operation of this module waits for: these are listed, by
-// the part of the graph (`ForeignOperations.swift`). Foreign edges alone lead from there to the dependent; or to another
-// operation of this module, and then the path goes on in its part, or the last edge starts at one of this module, so
-// that the dependent is marked as depended upon:
+// the part of the graph (`ForeignOperations.swift`). Foreign edges alone lead from there to the dependent; or to
+// another operation of this module, and then the path goes on in its part, or the last edge starts at one of this
+// module, so that the dependent is marked as depended upon:
 //
 //     new dependency ◀── … ◀── gated ◀── listed foreign ◀── foreign ◀── gated ◀── … ◀── dependent ?
 //                                        └──── walked at each edge ────┘
@@ -23,7 +23,7 @@
 // So a chain built from its head costs O(1) a link, whatever else is in the graph; below foreign operations, O(*f*) in
 // those of its part.
 //
-// Of what users write, `isFinished` and `dependencies` of foreign operations run under the lock. Nothing is freed under
+// Users' code that runs under the lock is `isFinished` and `dependencies` of foreign operations. Nothing is freed under
 // it: what a walk has met is kept.
 
 import Foundation
@@ -46,8 +46,8 @@ enum DependencyGraph {
         var isForeign: Bool
         /// An operation of this module was made to wait for the dependent.
         var isDependedUpon: Bool
-        var below: DependencyOrder.Vertex?
-        var above: DependencyOrder.Vertex?
+        var downstream: DependencyOrder.Vertex?
+        var upstream: DependencyOrder.Vertex?
     }
 
     /// What has ended since the last edge was added, and is still in the order. The memory of it stays until the next.
@@ -121,8 +121,8 @@ enum DependencyGraph {
         return nil
     }
 
-    /// The unfinished operations above `start`. The answer may be old.
-    static func unfinished(above start: Operation) -> [Operation] {
+    /// The unfinished operations upstream of `start`. The answer may be old.
+    static func unfinished(upstreamOf start: Operation) -> [Operation] {
         var walk = Walk()
         var unfinished: [Operation] = []
         var pending = [start]
@@ -158,12 +158,12 @@ extension DependencyGraph.State {
         foreign.forget(vertex)
     }
 
-    /// The same; an end of `edge` that has finished loses its vertex.
+    /// Takes from the order what has ended; an end of `edge` that has finished loses its vertex.
     private mutating func forgetRetired(_ edge: inout DependencyGraph.NewEdge) {
         for vertex in takeRetired() {
             remove(vertex)
-            if edge.below == vertex { edge.below = nil }
-            if edge.above == vertex { edge.above = nil }
+            if edge.downstream == vertex { edge.downstream = nil }
+            if edge.upstream == vertex { edge.upstream = nil }
         }
     }
 
@@ -182,9 +182,9 @@ extension DependencyGraph.State {
         _ edge: DependencyGraph.NewEdge,
         _ walk: inout DependencyGraph.Walk
     ) -> DependencyOrder.Edge? {
-        guard let below = edge.below, let above = edge.above else { return nil }
-        let added = order.addChecked(from: below, to: above)
-        foreign.connect(below, above, &order, &walk)
+        guard let downstream = edge.downstream, let upstream = edge.upstream else { return nil }
+        let added = order.addChecked(from: downstream, to: upstream)
+        foreign.connect(downstream, upstream, &order, &walk)
         return added
     }
 
@@ -204,14 +204,16 @@ extension DependencyGraph.State {
         }
         // Refused twice without a path, the edge stays out of the order: nothing may hang here.
         var wasRefused = false
-        while let below = edge.below, let above = edge.above, order.closesCycle(from: below, to: above) {
+        while let downstream = edge.downstream, let upstream = edge.upstream,
+            order.closesCycle(from: downstream, to: upstream)
+        {
             walk.startOver()
             if let path = DependencyGraph.path(from: edge.dependency, to: edge.dependent, &walk) {
                 return path
             }
             // Whatever breaks the path has retired.
             forgetRetired(&edge)
-            if wasRefused { edge.below = nil }
+            if wasRefused { edge.downstream = nil }
             wasRefused = true
         }
         return nil
@@ -223,15 +225,15 @@ extension DependencyGraph.State {
         _ walk: inout DependencyGraph.Walk
     ) -> Bool {
         var pending: [Operation] = []
-        if let above = edge.above { pending = foreign.unfinished(near: above, &walk) }
+        if let upstream = edge.upstream { pending = foreign.unfinished(near: upstream, &walk) }
         if edge.isForeign, walk.meets(edge.dependency) { pending.append(edge.dependency) }
         while let operation = pending.popLast() {
             walk.visited += 1
             if operation.isFinished { continue }
-            for above in operation.dependencies where walk.meets(above) {
-                if above === edge.dependent { return true }
-                guard let gated = above as? any GatedOperation else {
-                    pending.append(above)
+            for upstream in operation.dependencies where walk.meets(upstream) {
+                if upstream === edge.dependent { return true }
+                guard let gated = upstream as? any GatedOperation else {
+                    pending.append(upstream)
                     continue
                 }
                 guard let vertex = gated.vertex(in: &order) else { continue }

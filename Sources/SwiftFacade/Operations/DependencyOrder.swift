@@ -101,7 +101,7 @@ struct DependencyOrder {
         closesCycle(from: source, to: target) ? nil : addChecked(from: source, to: target)
     }
 
-    /// As `add`, right after `closesCycle` has said no for this edge.
+    /// Adds `source` → `target`, right after `closesCycle` has said no for this edge.
     mutating func addChecked(from source: Vertex, to target: Vertex) -> Edge {
         rise()
         let level = (source: vertices[Int(source)].level, target: vertices[Int(target)].level)

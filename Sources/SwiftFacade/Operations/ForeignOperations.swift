@@ -13,9 +13,9 @@ import Foundation
 import InterlockPool
 import InterlockSync
 
-/// Guarded by `DependencyGraph`'s lock. Every entry has what waits for it: the gates behind which operations do, and the
-/// operations whose work does, as a group's. A walk that finds one finished, gone or without a waiter removes it, and so
-/// does an addition from time to time.
+/// Guarded by `DependencyGraph`'s lock. Every entry has what waits for it: the gates behind which operations do, and
+/// the operations whose work does, as a group's. A walk that finds one finished, gone or without a waiter removes it,
+/// and so does an addition from time to time.
 struct ForeignOperations {
     enum Waiter {
         /// The operation behind it.
@@ -54,7 +54,7 @@ struct ForeignOperations {
 
     /// The node of each vertex, or none.
     private var nodes: [Node] = []
-    /// Of each node: its parent; of a root, the size of its component, negative.
+    /// The parent of each node; for a root, the size of its component, negative.
     private var parents: [Node] = []
     /// By root: the entries of the component.
     private var members: [Node: [ObjectIdentifier]] = [:]

@@ -40,8 +40,8 @@ public struct OperationInputMissing: Error, Hashable, CustomStringConvertible {
 }
 
 /// A step could never have finished: the operation it made waits for the step, or for the place in a serial queue that
-/// the step holds. Or an operation could never have finished because of a category of mutual exclusion: it waits for the
-/// category, and what holds the category waits for it; or the reverse.
+/// the step holds. Or an operation could never have finished because of a category of mutual exclusion: it waits for
+/// the category, and what holds the category waits for it; or the reverse.
 public struct OperationDeadlocked: Error, Hashable, CustomStringConvertible {
     /// The step or operation, by name or type and address.
     public let operation: String

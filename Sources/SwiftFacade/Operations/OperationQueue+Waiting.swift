@@ -40,8 +40,10 @@ extension OperationQueue {
         }
     }
 
-    /// As ``finished(_:)``, for every operation in the queue, those added meanwhile included:
-    /// `waitUntilAllOperationsAreFinished()` for `async` code.
+    /// Suspends until every operation in the queue has finished, those added meanwhile included:
+    /// `waitUntilAllOperationsAreFinished()` for `async` code. What they did is visible.
+    ///
+    /// - Throws: `CancellationError` at once if the awaiting task is cancelled; the operations go on.
     public func allFinished() async throws(CancellationError) {
         while true {
             let waiting = operations

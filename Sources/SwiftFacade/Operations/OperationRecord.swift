@@ -6,7 +6,7 @@
 // `AsyncOperation` owns one behind its lock and calls every method under it; an answer is what the caller does after
 // unlocking. Three rules make "exactly once" hold:
 // - the ending is set once, by the first `decide`;
-// - one caller is told to end: the one that decides if work runs or is being admitted, otherwise `start` or `launch`;
+// - one caller must end it: the one that decides if work runs or is being admitted, otherwise `start` or `launch`;
 // - cancellation is delivered once: by `cancel` if work runs, otherwise by `launch`.
 //
 // The record has no type parameter: a generic one has no layout until run time, and each access would ask the runtime.
@@ -42,11 +42,11 @@ struct OperationRecord {
         var queue: (any ExplainingQueue)?
         /// What it passes before its work, and the limits of the work; nil for most.
         var policies: OperationPolicies?
-        /// Of the group that it is a child of.
+        /// The suspension of the group that it is a child of.
         var suspension: GroupSuspension?
         /// Observers and streams of states.
         var observation: Observation?
-        /// For which the operation stands; its work refers to it too.
+        /// The job for which the operation stands; its work refers to it too.
         var job: JobNode?
 
         var isEmpty: Bool {
@@ -58,10 +58,10 @@ struct OperationRecord {
 
     private(set) var work = WorkState()
     private(set) var ending: Ending?
-    /// Of the ending with a value: stored with it, freed with the operation.
+    /// The value of an ending with one: stored with the ending, freed with the operation.
     var value = OutputSlot()
     private var wasCancelledRunning = false
-    /// As `OperationWork.windsDown`, also after the work was taken.
+    /// What `OperationWork.windsDown` says, also after the work was taken.
     let windsDown: Bool
     var held: Holdings
     /// What it waits for between its start and its work, or between two attempts of its work.
@@ -74,7 +74,7 @@ struct OperationRecord {
     var isHeldBack = false
     /// Whether there ever was anything to wait for.
     private var hasWaited = false
-    private var isNudging = false
+    private var isRechecking = false
     private var shutGates = 0
     /// Whether it came to `starting`.
     private(set) var hasStarted = false
@@ -184,15 +184,15 @@ struct OperationRecord {
         return shutGates == 0 && phase == .waiting
     }
 
-    /// Whether to nudge the queue: the operation may be in it, ready, and no nudge is on its way.
-    mutating func beginNudge() -> Bool {
-        guard phase == .waiting, hasWaited, !isNudging else { return false }
-        isNudging = true
+    /// Whether the queue must recheck: the operation may be in it, ready, and no recheck is on its way.
+    mutating func beginRecheck() -> Bool {
+        guard phase == .waiting, hasWaited, !isRechecking else { return false }
+        isRechecking = true
         return true
     }
 
-    /// From here on an answer may come too late for this nudge.
-    mutating func endNudge() { isNudging = false }
+    /// From here on an answer may come too late for this recheck.
+    mutating func endRecheck() { isRechecking = false }
 
     // MARK: Ending
 
@@ -208,7 +208,7 @@ struct OperationRecord {
         return Decided(isFirst: true, mustEnd: mustEnd)
     }
 
-    /// The same for an admission that is refused: work that has begun meanwhile is not ended by it.
+    /// Decides the ending of an operation whose admission is refused: work that has begun meanwhile is not ended by it.
     mutating func refuseAdmission(_ error: any Error) -> Decided {
         guard phase == .admitting else { return Decided(isFirst: false, mustEnd: false) }
         return decide(.failure(error))
@@ -270,7 +270,7 @@ struct OperationRecord {
 
     // MARK: Hooks
 
-    /// What is told of a change.
+    /// What observers learn of a change.
     struct Listeners {
         var hooks: [@Sendable (OperationEvent) -> Void]
         var observation: Observation?
@@ -296,7 +296,7 @@ struct OperationRecord {
     /// Its vertex in the order of dependencies, from its first edge to its end.
     var vertex = DependencyOrder.none
     /// The dependency that Foundation sees while a gate is shut.
-    private var passage: DependencyPassage?
+    private var proxy: DependencyProxy?
     /// The sources of the edges, where they are many.
     private var sources: Set<ObjectIdentifier>?
 
@@ -306,26 +306,26 @@ struct OperationRecord {
         return sources!.contains(ObjectIdentifier(source))
     }
 
-    /// Adds an edge with its gate; gives the passage where it is new.
-    mutating func shut(_ edge: Edge) -> DependencyPassage? {
+    /// Adds an edge with its gate; gives the proxy where it is new.
+    mutating func shut(_ edge: Edge) -> DependencyProxy? {
         addEdge(edge)
         sources?.insert(ObjectIdentifier(edge.source))
-        if passage != nil { return nil }
-        passage = DependencyPassage()
-        return passage
+        if proxy != nil { return nil }
+        proxy = DependencyProxy()
+        return proxy
     }
 
-    /// Opens a gate, once, and records the error of the dependency. `isReady` as `gateOpened`; the passage after the
+    /// Opens a gate, once, and records the error of the dependency. `isReady` as `gateOpened`; the proxy after the
     /// last gate.
     mutating func open(
         _ gate: DependencyGate,
         _ error: (any Error)?
-    ) -> (isReady: Bool, passage: DependencyPassage?) {
+    ) -> (isReady: Bool, proxy: DependencyProxy?) {
         if gate.isOpen { return (false, nil) }
         gate.isOpen = true
         if let error, phase == .waiting, ending == nil, !isCancelled { ending = .failure(error) }
         let isReady = gateOpened()
-        return (isReady, shutGates == 0 ? passage.take() : nil)
+        return (isReady, shutGates == 0 ? proxy.take() : nil)
     }
 
     mutating func removeEdge(to source: Operation) -> DependencyGate? {
@@ -339,7 +339,7 @@ struct OperationRecord {
     // MARK: Cancellation up the graph (UnneededUpstream.swift)
 
     var cancelsUnneeded = false
-    /// Whether an operation above may have opted in.
+    /// Whether an upstream operation may have opted in.
     var watchesUpstream = false
     /// What it leaves when it needs no result any more. Its end releases them.
     var watchedUpstream: [Operation] { watchesUpstream ? held.edges.map(\.source) : [] }
@@ -354,8 +354,8 @@ struct OperationRecord {
     /// Whether it was asked if it is ready, other than by its own postings.
     var wasAsked = false
 
-    var standing: OperationStanding {
-        OperationStanding(
+    var waitStatus: OperationWaitStatus {
+        OperationWaitStatus(
             phase: phase,
             admission: admission,
             isCancelled: isCancelled,

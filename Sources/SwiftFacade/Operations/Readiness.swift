@@ -10,9 +10,9 @@
 //   stores false
 //   has the queue search: the copy says false; asks isReady again: true; stores true, and searches no more
 //
-// The remedy is at the last line: a queue that asks again, and is answered true, gets a nudge, which has it search once
-// more. Posting a change of `isReady` begins with a question that needs no nudge: it is posted inside
-// `ReadyPosting.around`, which knows that question. Operations of other kinds get no nudge.
+// The remedy is at the last line: a queue that asks again, and is answered true, is made to recheck, by one more change
+// of `isReady`. The posting of such a change begins with a question that needs no recheck: the change is posted inside
+// `ReadyPosting.around`, which knows that question. Operations of other kinds get no recheck.
 
 import Foundation
 import InterlockPool
@@ -21,20 +21,20 @@ import InterlockSync
 extension AsyncOperation {
     var isFreeOfDependencies: Bool { super.isReady }
 
-    /// Somebody, perhaps a queue, has asked whether the operation is ready. Answered yes, Foundation may not search its
-    /// queue after that.
+    /// A queue or a user has asked whether the operation is ready. After the answer yes, Foundation may not search its
+    /// queue any more.
     func wasAsked(isReady: Bool) {
-        let nudges = record.withLock { record in
+        let mustRecheck = record.withLock { record in
             record.wasAsked = true
-            return isReady && record.beginNudge()
+            return isReady && record.beginRecheck()
         }
-        if nudges { nudgeQueue() }
+        if mustRecheck { recheckQueue() }
     }
 
-    private func nudgeQueue() {
+    private func recheckQueue() {
         // After the caller has stored the answer, or later.
         DispatchQueue.global().async { [self] in
-            record.withLock { $0.endNudge() }
+            record.withLock { $0.endRecheck() }
             ReadyPosting.around(self) { didChangeValue(for: \.isReady) }
         }
     }

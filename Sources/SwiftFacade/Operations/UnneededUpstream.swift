@@ -2,10 +2,10 @@
 //
 // Cancellation up the graph, for operations that have opted in: one that nothing waits for any longer is cancelled,
 // then what only that waited for. A dependent leaves when it is cancelled, finished before its start or gone, or its
-// edge is removed. Dependents know whether anything above has opted in; the others pay nothing.
+// edge is removed. Dependents know whether anything upstream has opted in; the others pay nothing.
 //
 //     dependent leaves ──▶ any gate of the upstream with a dependent that goes on? a hook or a wait?
-//                              no: cancel it, and it leaves those above it
+//                              no: cancel it, and it leaves those upstream
 //
 // A long chain is cancelled link by link, in a loop of the thread.
 
@@ -17,8 +17,8 @@ extension AsyncOperation {
     /// Whether this operation is cancelled when nothing needs its result any longer. False by default.
     ///
     /// Set to true, it is cancelled when the last operation that waited for it was cancelled or finished meanwhile, is
-    /// gone, or no longer depends on it; unless somebody waits for its result or has an ``onFinish(_:)`` hook. The same then
-    /// holds for those above it that have opted in. One that nothing ever waited for goes on.
+    /// gone, or no longer depends on it; unless a caller waits for its result or has an ``onFinish(_:)`` hook. The same
+    /// then holds for those upstream that have opted in. One that nothing ever waited for goes on.
     ///
     /// To be set before its dependents are cancelled; may be set from any thread. Dependents of other classes than
     /// `AsyncOperation` are not seen. A dependent that is added while the last other one leaves may come too late.

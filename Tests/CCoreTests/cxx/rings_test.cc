@@ -267,13 +267,13 @@ static void a_close_beside_pushes_loses_nothing(void **) {
 
 // The linker puts this where a waiter has raised its flag, and not probed the ring yet.
 static thread_local std::function<void()> placed;
-extern "C" void __real_ilk__fence_everywhere();
-extern "C" void __wrap_ilk__fence_everywhere();
-extern "C" void __wrap_ilk__fence_everywhere() {
+extern "C" void __real_ilk__fence_heavy_alone();
+extern "C" void __wrap_ilk__fence_heavy_alone();
+extern "C" void __wrap_ilk__fence_heavy_alone() {
     if (const auto body = std::exchange(placed, nullptr)) {
         body();
     }
-    __real_ilk__fence_everywhere();
+    __real_ilk__fence_heavy_alone();
 }
 
 // Stops its thread while it moves into the ring, where that is told to.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Swift's demangler is looked for before a lock is taken: dlsym waits for a thread that opens a library, and a constructor
- * of that may wait for the lock. The linker puts the test in front of dlsym.
+ * Swift's demangler is looked for before a lock is taken: dlsym waits for a thread that opens a library, and a
+ * constructor of that may wait for the lock. The linker puts the test in front of dlsym.
  *
  *   opener                                  worker
  *   dlopen: the loader is locked            takes the lock

@@ -19,12 +19,12 @@
 #endif
 
 /* Whichever thread the report begins with. */
-static void check_circle(void) {
-    check_contains(printed, "circle 1: thread \"");
+static void check_cycle(void) {
+    check_contains(printed, "cycle 1: thread \"");
     check_contains(printed, "\"accounts\", held by ");
     check_contains(printed, "\"orders\", held by ");
     check_contains(printed, ", held by the first, thread \"");
-    check_contains(printed, ", in circle 1\n");
+    check_contains(printed, ", in cycle 1\n");
 }
 
 static void the_environment_switches_orders_on(void **state) {
@@ -89,12 +89,12 @@ static void a_wedged_process_reports_at_a_signal(void **state) {
         skip();
     }
     (void)run_program(&(struct program){
-        .what = "deadlock", .settings = "hang", .signal = SIGQUIT, .until = ", in circle 1\n"});
+        .what = "deadlock", .settings = "hang", .signal = SIGQUIT, .until = ", in cycle 1\n"});
     check_contains(printed, "interlock: the threads of process ");
-    check_circle();
+    check_cycle();
     (void)run_program(&(struct program){
-        .what = "deadlock", .settings = "signal=10", .signal = SIGUSR1, .until = ", in circle 1\n"});
-    check_circle();
+        .what = "deadlock", .settings = "signal=10", .signal = SIGUSR1, .until = ", in cycle 1\n"});
+    check_cycle();
 }
 /* contract: ilk_set_hang_limit, ilk_set_hang_signal */
 static void a_daemon_that_closes_all_descriptors_reports_at_a_signal(void **state) {
@@ -109,9 +109,9 @@ static void a_daemon_that_closes_all_descriptors_reports_at_a_signal(void **stat
 static void the_watchdog_reports_a_wedged_process(void **state) {
     (void)state;
     (void)run_program(
-        &(struct program){.what = "deadlock", .settings = "limit=0.2,order", .until = ", in circle 1\n"});
+        &(struct program){.what = "deadlock", .settings = "limit=0.2,order", .until = ", in cycle 1\n"});
     check_contains(printed, "interlock: a thread has waited for more than 200 ms\n");
-    check_circle();
+    check_cycle();
 }
 
 static void the_diagnosis_is_written_at_exit(void **state) {

@@ -97,7 +97,7 @@ static void a_report_tells_what_threads_hold_and_wait_for(void **state) {
     check_contains(text, "wait_for_mutex+0x");
     snprintf(expected, sizeof expected, "  holds mutex %p \"mutex\" (write) for ", (void *)&mutex);
     check_contains(text, expected);
-    check(strstr(text, "circle") == NULL); /* nobody waits for the clerk */
+    check(strstr(text, "cycle") == NULL); /* no thread waits for the clerk */
     const char *json = diagnosis(ILK_AS_JSON);
     check_contains(json, "\"name\": \"clerk\", \"holds\": [{\"object\": ");
     check_contains(json, "\"watches\": [\"hang\"]");
@@ -138,7 +138,7 @@ static void hold_mutex_and_wait(void *unused) {
 
 /* They wait for each other, but not for ever. */
 /* contract: ilk_write_diagnosis */
-static void waits_with_a_limit_make_no_circle(void **state) {
+static void waits_with_a_limit_make_no_cycle(void **state) {
     (void)state;
     ilk_diagnose(ILK_DIAGNOSE_HANG);
     ilk_mutex_init(&mutex, false);
@@ -151,7 +151,7 @@ static void waits_with_a_limit_make_no_circle(void **state) {
     snprintf(waits, sizeof waits, "  waits for rwlock %p", (void *)&lock);
     for (const char *text = diagnosis(ILK_AS_TEXT); strstr(text, waits) != NULL;
          text = diagnosis(ILK_AS_TEXT)) {
-        check(strstr(text, "circle") == NULL);
+        check(strstr(text, "cycle") == NULL);
     }
     stage_await(&reported, 1);
     check(strstr(diagnosis(ILK_AS_TEXT), waits) == NULL); /* it waits no longer */
@@ -271,8 +271,8 @@ static void a_page_carries_the_json_and_not_the_viewer(void **state) {
     check(strlen(page) < json + 2048);
 }
 
-/* Each byte that begins no character of UTF-8 becomes U+FFFD: halves of surrogate pairs, forms longer than they need be,
- * what is beyond U+10FFFF, and a character that the end of the name cuts. */
+/* Each byte that begins no character of UTF-8 becomes U+FFFD: halves of surrogate pairs, forms longer than they need
+ * be, what is beyond U+10FFFF, and a character that the end of the name cuts. */
 /* contract: ilk_write_diagnosis */
 static void the_json_is_utf8_whatever_the_names_are(void **state) {
     (void)state;
@@ -397,7 +397,7 @@ static void a_child_of_fork_reports_its_own_thread(void **state) {
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_try_to_read_is_held_for_reading),
     cmocka_unit_test(a_report_tells_what_threads_hold_and_wait_for),
-    cmocka_unit_test(waits_with_a_limit_make_no_circle),
+    cmocka_unit_test(waits_with_a_limit_make_no_cycle),
     cmocka_unit_test(waits_without_a_holder_are_told_too),
     cmocka_unit_test(the_stack_of_a_wait_begins_outside_the_library),
     cmocka_unit_test(a_permit_that_another_thread_gave_is_held_by_none),

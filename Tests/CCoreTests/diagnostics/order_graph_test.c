@@ -62,12 +62,12 @@ static void an_inversion_is_found_among_many_ordered_locks(void **state) {
     check_equal(reports.count, 1);
     lock_both(&others[MANY - 1], &others[0]);
     check_equal(reports.count, 2);
-    check_contains(reports.sentence, "the opposite order was seen before"); /* the shortest of the circles */
+    check_contains(reports.sentence, "the opposite order was seen before"); /* the shortest of the cycles */
     check_equal(ilk__order_searches_ended(), 0);
 }
 
 /* b to a comes last. The ways from a to b:  a x b, whose two orders a guard keeps apart;  a y z b. */
-static void a_longer_circle_is_found_where_a_guard_keeps_the_shortest_apart(void **state) {
+static void a_longer_cycle_is_found_where_a_guard_keeps_the_shortest_apart(void **state) {
     (void)state;
     static ilk_mutex places[6];
     ilk_mutex *a = &places[0], *b = &places[1], *x = &places[2], *y = &places[3], *z = &places[4];
@@ -136,10 +136,10 @@ static void a_search_that_ends_at_its_limit_is_said_once(void **state) {
     check_contains(output, "\"searches_ended\": 2\n");
 }
 
-/* ---- Circles that are hard to find ---- */
+/* ---- Cycles that are hard to find ---- */
 
-/* The last order is from the eighth lock to the first. A guard keeps the shorter circle apart:  first, other, eighth. */
-static void a_circle_of_eight_is_found_where_a_guard_keeps_a_shorter_one_apart(void **state) {
+/* The last order is from the eighth lock to the first. A guard keeps the shorter cycle apart:  first, other, eighth. */
+static void a_cycle_of_eight_is_found_where_a_guard_keeps_a_shorter_one_apart(void **state) {
     (void)state;
     enum { EIGHT = 8 };
     static ilk_mutex locks[EIGHT], guard, other;
@@ -167,7 +167,7 @@ static void lock_and_ask_upgradable(ilk_mutex *held, ilk_rwlock *lock) {
 
 /* b to a comes last. From a leads one order, which asks for the lock upgradable. That lock is left
  *   for reading, to b:  beside an upgradable holder
- *   upgradable, to y, and from y to b:  the longer way, which closes the circle */
+ *   upgradable, to y, and from y to b:  the longer way, which closes the cycle */
 static void a_lock_is_followed_again_for_a_share_that_is_farther_away(void **state) {
     (void)state;
     static ilk_mutex a, b, y;
@@ -204,8 +204,8 @@ static void lock_behind_the_guard(void *unused) {
     lock_three(&seen.guard, &seen.b, &seen.a);
 }
 
-/* The earlier thread had the guard, as the order from a to b: only without it the circle is closed. */
-static void the_report_shows_the_sighting_that_closes_the_circle(void **state) {
+/* The earlier thread had the guard, as the order from a to b: only without it the cycle is closed. */
+static void the_report_shows_the_sighting_that_closes_the_cycle(void **state) {
     (void)state;
     begin_reports();
     ilk_mutex_init(&seen.a, false);
@@ -240,12 +240,12 @@ static void each_pair_of_locks_that_follows_another_is_reported(void **state) {
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(an_inversion_is_found_among_many_ordered_locks),
-    cmocka_unit_test(a_longer_circle_is_found_where_a_guard_keeps_the_shortest_apart),
+    cmocka_unit_test(a_longer_cycle_is_found_where_a_guard_keeps_the_shortest_apart),
     cmocka_unit_test(a_lock_held_for_reading_keeps_nothing_apart),
     cmocka_unit_test(a_search_that_ends_at_its_limit_is_said_once),
-    cmocka_unit_test(a_circle_of_eight_is_found_where_a_guard_keeps_a_shorter_one_apart),
+    cmocka_unit_test(a_cycle_of_eight_is_found_where_a_guard_keeps_a_shorter_one_apart),
     cmocka_unit_test(a_lock_is_followed_again_for_a_share_that_is_farther_away),
-    cmocka_unit_test(the_report_shows_the_sighting_that_closes_the_circle),
+    cmocka_unit_test(the_report_shows_the_sighting_that_closes_the_cycle),
     cmocka_unit_test(each_pair_of_locks_that_follows_another_is_reported),
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where the search for orders ends, as the documents say: so many shares of a thread, so many locks in a circle, and
+ * Where the search for orders ends, as the documents say: so many shares of a thread, so many locks in a cycle, and
  * what is not watched.
  */
 /* contract: diagnostics.h */
@@ -9,7 +9,7 @@
 #include <interlock/rwlock.h>
 #include <interlock/semaphore.h>
 
-enum { HELD_MOST = 32, CIRCLE_MOST = 8 };
+enum { HELD_MOST = 32, CYCLE_ORDERS_MOST = 8 };
 
 static void lock_both(ilk_mutex *first, ilk_mutex *second) {
     ilk_mutex_lock(first);
@@ -44,8 +44,8 @@ static void the_first_32_shares_of_a_thread_are_known(void **state) {
     check_equal(reports.count, 1);
 }
 
-static void close_circle(unsigned count, unsigned expected) {
-    static ilk_mutex mutexes[CIRCLE_MOST + 1];
+static void close_cycle(unsigned count, unsigned expected) {
+    static ilk_mutex mutexes[CYCLE_ORDERS_MOST + 1];
     make_mutexes(mutexes, count);
     for (unsigned index = 0; index + 1 < count; index++) {
         lock_both(&mutexes[index], &mutexes[index + 1]);
@@ -55,11 +55,11 @@ static void close_circle(unsigned count, unsigned expected) {
     check_equal(reports.count, expected);
 }
 
-static void a_circle_of_eight_is_found_and_one_of_nine_is_not(void **state) {
+static void a_cycle_of_eight_is_found_and_one_of_nine_is_not(void **state) {
     (void)state;
-    close_circle(CIRCLE_MOST, 1);
+    close_cycle(CYCLE_ORDERS_MOST, 1);
     check_contains(reports.text, "  8. thread ");
-    close_circle(CIRCLE_MOST + 1, 0);
+    close_cycle(CYCLE_ORDERS_MOST + 1, 0);
 }
 
 /* From `target`, whose orders are searched newest first, backward:
@@ -68,7 +68,7 @@ static void a_circle_of_eight_is_found_and_one_of_nine_is_not(void **state) {
  *              shared -> b[3] -> … -> b[0] -> target     for reading: it harms no one
  *     begin -> before -> c[4] -> … -> c[0] -> target
  * The search is at `shared` by the second way first, and from there at `begin`, before it has been at `before`. */
-static void a_circle_of_eight_is_found_beside_one_that_a_guard_keeps_apart(void **state) {
+static void a_cycle_of_eight_is_found_beside_one_that_a_guard_keeps_apart(void **state) {
     (void)state;
     enum { LONG = 5, SHORT = 4 };
     static ilk_mutex target, begin, before, guard, a[LONG], b[SHORT], c[LONG];
@@ -190,8 +190,8 @@ static void a_wait_for_ones_own_permit_is_reported_and_goes_on(void **state) {
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_first_32_shares_of_a_thread_are_known),
-    cmocka_unit_test(a_circle_of_eight_is_found_and_one_of_nine_is_not),
-    cmocka_unit_test(a_circle_of_eight_is_found_beside_one_that_a_guard_keeps_apart),
+    cmocka_unit_test(a_cycle_of_eight_is_found_and_one_of_nine_is_not),
+    cmocka_unit_test(a_cycle_of_eight_is_found_beside_one_that_a_guard_keeps_apart),
     cmocka_unit_test(what_was_made_before_is_not_watched),
     cmocka_unit_test(what_an_objects_own_call_has_switched_on_stays_on),
     cmocka_unit_test(a_wait_for_ones_own_permit_is_reported_and_goes_on),

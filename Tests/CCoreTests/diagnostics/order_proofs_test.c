@@ -113,7 +113,7 @@ static void a_signal_that_found_no_room_gives_nothing_back(void **state) {
     ilk_semaphore_destroy(&permit);
 }
 
-/* A pair of shares that closes no circle must not hide one that does. */
+/* A pair of shares that closes no cycle must not hide one that does. */
 static void an_order_is_searched_with_each_of_its_shares(void **state) {
     (void)state;
     static ilk_rwlock a;

@@ -245,7 +245,7 @@ static void semaphores_that_serve_as_locks_are_seen(void **state) {
     ilk_semaphore_destroy(&permit);
 }
 
-static void a_circle_of_three_is_reported_at_its_third_order(void **state) {
+static void a_cycle_of_three_is_reported_at_its_third_order(void **state) {
     (void)state;
     begin_reports();
     static ilk_mutex a, b, c;
@@ -479,7 +479,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(an_upgrade_counts_as_asking_for_the_lock),
     cmocka_unit_test(a_downgraded_share_is_given_up_as_read),
     cmocka_unit_test(semaphores_that_serve_as_locks_are_seen),
-    cmocka_unit_test(a_circle_of_three_is_reported_at_its_third_order),
+    cmocka_unit_test(a_cycle_of_three_is_reported_at_its_third_order),
     cmocka_unit_test(locks_with_inheritance_are_seen),
     cmocka_unit_test(one_lock_by_itself_can_be_watched),
     cmocka_unit_test(a_lock_that_is_initialised_where_it_is_defined_is_seen),

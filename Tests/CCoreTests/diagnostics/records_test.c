@@ -279,8 +279,8 @@ static void try_each_and_give(void *unused) {
     stage_reach(&trying, 1);
 }
 
-/* Another thread has the tables, and it is switched off: what was watched leaves with the next call that finds the tables
- * free. */
+/* Another thread has the tables, and it is switched off: what was watched leaves with the next call that finds the
+ * tables free. */
 static void tries_and_unlocks_do_not_wait_for_the_tables(void **state) {
     (void)state;
     ilk_diagnose(ILK_DIAGNOSE_ALL);

@@ -40,7 +40,8 @@ uint64_t __wrap_ilk__clock_now_ns(void) {
     return __real_ilk__clock_now_ns() + ilk_atomic_load(&ahead_ns, memory_order_relaxed);
 }
 
-/* The watchdog has taken the time, and looks at the records: in every round once, or twice and more where it reports. */
+/* The watchdog has taken the time, and looks at the records: in every round once, or twice and more where it
+ * reports. */
 static struct stage looks = STAGE_INIT;
 static struct stage late = STAGE_INIT;
 static struct thread late_waiter;
@@ -113,8 +114,8 @@ static void begin_to_wait(struct thread *waiter) {
     thread_await_sleep(waiter);
 }
 
-/* The whole process stands still: the watchdog finds itself late by as much as its threads seem to have waited. Then the
- * wait goes on, and its own time is beyond the limit. */
+/* The whole process stands still: the watchdog finds itself late by as much as its threads seem to have waited. Then
+ * the wait goes on, and its own time is beyond the limit. */
 /* contract: ilk_set_hang_limit, ilk_set_hang_signal */
 static void what_a_process_is_stopped_for_is_no_wait(void **state) {
     (void)state;

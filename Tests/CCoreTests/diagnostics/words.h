@@ -75,7 +75,8 @@ static inline const char *take_varying(const char **text) {
     return NULL;
 }
 
-/* ThreadSanitizer has threads of its own, with the name of the program and without a record: as ours, which is first. */
+/* ThreadSanitizer has threads of its own, with the name of the program and without a record: as ours, which is
+ * first. */
 static inline bool has_programs_name(const char *line) {
     return strncmp(line, "thread \"words_test\" (", 21) == 0;
 }

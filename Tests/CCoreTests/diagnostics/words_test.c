@@ -109,13 +109,13 @@ static void two_threads_crossed_over_two_mutexes(void **state) {
     expect_words(
         cross, SIGKILL,
         "interlock: the threads of process ID\n"
-        "circle 1: thread \"teller\" (ID) waits for mutex ADDRESS \"orders\", held by thread \"clerk\" (ID), "
+        "cycle 1: thread \"teller\" (ID) waits for mutex ADDRESS \"orders\", held by thread \"clerk\" (ID), "
         "which waits for mutex ADDRESS \"accounts\", held by the first, thread \"teller\" (ID)\n"
         "thread \"words_test\" (ID)\n"
-        "thread \"teller\" (ID), in circle 1\n"
+        "thread \"teller\" (ID), in cycle 1\n"
         "  holds mutex ADDRESS \"accounts\" (write) for TIME, taken at teller+ADDRESS (words_test+ADDRESS)\n"
         "  waits for mutex ADDRESS \"orders\", for TIME\n" FRAME_OF(
-            "0", "teller") "thread \"clerk\" (ID), in circle 1\n"
+            "0", "teller") "thread \"clerk\" (ID), in cycle 1\n"
                            "  holds mutex ADDRESS \"orders\" (write) for TIME, taken at clerk+ADDRESS "
                            "(words_test+ADDRESS)\n"
                            "  waits for mutex ADDRESS \"accounts\", for TIME\n" FRAME_OF("0", "clerk"));
@@ -192,7 +192,7 @@ static void look_up_and_hang(void *unused) {
     report_and_end();
 }
 /* contract: ilk_write_diagnosis */
-static void a_reader_that_hangs_in_its_own_write_is_a_circle(void **state) {
+static void a_reader_that_hangs_in_its_own_write_is_a_cycle(void **state) {
     (void)state;
 #ifdef ILK_CHECKED
     skip(); /* the wait is misuse there */
@@ -200,10 +200,10 @@ static void a_reader_that_hangs_in_its_own_write_is_a_circle(void **state) {
     expect_words(
         look_up_and_hang, SIGKILL,
         "interlock: the threads of process ID\n"
-        "circle 1: thread \"words_test\" (ID) waits for rwlock ADDRESS \"cache\", held by the first, thread "
+        "cycle 1: thread \"words_test\" (ID) waits for rwlock ADDRESS \"cache\", held by the first, thread "
         "\"words_test\" (ID)\n"
         "thread \"words_test\" (ID)\n"
-        "thread \"words_test\" (ID), in circle 1\n"
+        "thread \"words_test\" (ID), in cycle 1\n"
         "  holds rwlock ADDRESS \"cache\" (read) for TIME, taken at lookup+ADDRESS (words_test+ADDRESS)\n"
         "  waits for rwlock ADDRESS \"cache\" (write), for TIME\n" FRAME_OF("0", "insert")
             FRAME_OF("1", "lookup"));
@@ -445,7 +445,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(two_threads_crossed_over_two_mutexes),
     cmocka_unit_test(an_object_of_which_no_hold_has_ended_has_no_account),
     cmocka_unit_test(a_reader_that_writes_waits_for_itself),
-    cmocka_unit_test(a_reader_that_hangs_in_its_own_write_is_a_circle),
+    cmocka_unit_test(a_reader_that_hangs_in_its_own_write_is_a_cycle),
     cmocka_unit_test(a_wait_for_a_semaphore_with_its_limit),
     cmocka_unit_test(waits_at_a_latch_and_at_a_barrier),
     cmocka_unit_test(a_wait_in_a_ring),

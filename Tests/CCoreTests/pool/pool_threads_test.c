@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The threads of an ilk_pool: another one takes over while a job blocks, spare ones come back and end, they are as asked,
- * sleep when idle, and may be refused by the system: the linker puts this file in front of ilk__thread_start (--wrap).
+ * The threads of an ilk_pool: another one takes over while a job blocks, spare ones come back and end, they are as
+ * asked, sleep when idle, and may be refused by the system: the linker puts this file in front of ilk__thread_start
+ * (--wrap).
  */
 /* contract: pool.h */
 #include "diagnostics/thread_list.h"
@@ -604,7 +605,8 @@ static void wait_for_low_child(void *context) {
     group_await(&parent->children);
 }
 
-/* The only thread's job waits for one that nobody else begins: the pool may have more threads, and the system has none. */
+/* The only thread's job waits for one that no other thread begins: the pool may have more threads, and the system has
+ * none. */
 /* contract: pool.G */
 static void a_job_that_waits_finds_its_own_where_threads_are_refused(void **state) {
     (void)state;

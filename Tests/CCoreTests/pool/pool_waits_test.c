@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a worker does while its job waits: it runs jobs of what is waited for and no others, else another thread takes its
- * place, and where there is none it finds its jobs wherever they are. And waiting until a pool is idle.
+ * What a worker does while its job waits: it runs jobs of what is waited for and no others, else another thread takes
+ * its place, and where there is none it finds its jobs wherever they are. And waiting until a pool is idle.
  */
 /* contract: pool.h */
 #include "support/pool.h"
@@ -51,7 +51,7 @@ static void wait_for_x(void *context) {
 
 /*  A submits X, then Y, and waits for X. Y, last in the deque, waits for A: on top of A it would bury it. */
 /* contract: pool.G */
-static void waits_without_a_circle_end(void **state) {
+static void waits_without_a_cycle_end(void **state) {
     (void)state;
     for (uint32_t threads = 1; threads <= 3; threads++) {
         for (int round = 0; round < stress_rounds(100); round++) {
@@ -364,8 +364,8 @@ static void hold_worker(void *context) {
     stage_await(&surrounded->stage, 2);
 }
 
-/* The child and its neighbours are LOW. Its parent comes with others, of which a part is in the backlog then, and of NORMAL
- * ones another in the deque. */
+/* The child and its neighbours are LOW. Its parent comes with others, of which a part is in the backlog then, and of
+ * NORMAL ones another in the deque. */
 /* contract: pool.G */
 static void a_search_loses_no_other_job(void **state) {
     (void)state;
@@ -729,7 +729,7 @@ static void a_lock_may_be_held_over_a_wait_where_jobs_that_want_it_call_will_blo
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(waits_without_a_circle_end),
+    cmocka_unit_test(waits_without_a_cycle_end),
     cmocka_unit_test(a_job_that_waits_has_no_others_on_top),
     cmocka_unit_test(a_join_runs_what_the_forked_job_has_forked_elsewhere),
     cmocka_unit_test(a_loop_that_waits_runs_parts_that_were_split_off_elsewhere),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What diagnosis says of an ilk_pool: what its waits wait for, what its workers work on, and the circles that lead
+ * What diagnosis says of an ilk_pool: what its waits wait for, what its workers work on, and the cycles that lead
  * through both. What hangs does not end: each body runs in a child process, which kills itself when it has seen what it
  * waits for.
  */
@@ -115,7 +115,7 @@ static void cross(void *unused) {
     begin(2);
     submit(0, wait_when_both_run, &right, &left);
     submit(1, wait_when_both_run, &left, &right);
-    await_report("circle 1: ");
+    await_report("cycle 1: ");
     expect(call("waits for group", &left, "left"));
     expect(call("waits for group", &right, "right"));
     expect(call("  works on a job of group", &left, "left"));
@@ -126,7 +126,7 @@ static void cross(void *unused) {
     end();
 }
 
-static void two_groups_that_wait_for_each_other_are_a_circle(void **state) {
+static void two_groups_that_wait_for_each_other_are_a_cycle(void **state) {
     (void)state;
     expect_kill(cross);
 }
@@ -148,9 +148,9 @@ static void hold_mutex(void) {
 
 static const char *awaited; /* by the thread that holds the mutex */
 
-static void see_circle(void *unused) {
+static void see_cycle(void *unused) {
     (void)unused;
-    await_report("circle 1: ");
+    await_report("cycle 1: ");
     expect(awaited);
     expect(call("waits for mutex", &mutex, "mutex"));
     end();
@@ -165,7 +165,7 @@ static void wait_for_group_with_mutex(void *unused) {
     awaited = call("waits for group", &left, "left");
     submit(0, want_mutex, unused, &left);
     static struct thread watcher;
-    thread_start(&watcher, see_circle, NULL);
+    thread_start(&watcher, see_cycle, NULL);
     check_equal(ilk_group_wait_until(&left, ILK_FOREVER), ILK_OK);
 }
 static void wait_for_pool_with_mutex(void *unused) {
@@ -175,7 +175,7 @@ static void wait_for_pool_with_mutex(void *unused) {
     submit(0, want_mutex, unused, NULL);
     ilk_pool_close(pool);
     static struct thread watcher;
-    thread_start(&watcher, see_circle, NULL);
+    thread_start(&watcher, see_cycle, NULL);
     check_equal(ilk_pool_wait_until(pool, ILK_FOREVER), ILK_OK);
 }
 static void destroy_pool_with_mutex(void *unused) {
@@ -187,7 +187,7 @@ static void destroy_pool_with_mutex(void *unused) {
         sched_yield(); /* until the job waits: it has begun */
     }
     static struct thread watcher;
-    thread_start(&watcher, see_circle, NULL);
+    thread_start(&watcher, see_cycle, NULL);
     ilk_pool_destroy(pool);
 }
 static void want_mutex_in_part(void *context, size_t first, size_t last) {
@@ -199,11 +199,11 @@ static void run_loop_with_mutex(void *unused) {
     hold_mutex();
     awaited = "waits for loop 0x";
     static struct thread watcher;
-    thread_start(&watcher, see_circle, NULL);
+    thread_start(&watcher, see_cycle, NULL);
     check(ilk_pool_for(pool, 0, 100, 1, want_mutex_in_part, unused));
 }
 
-static void a_circle_leads_through_a_pool_and_a_mutex(void **state) {
+static void a_cycle_leads_through_a_pool_and_a_mutex(void **state) {
     (void)state;
     expect_kill(wait_for_group_with_mutex);
     expect_kill(wait_for_pool_with_mutex);
@@ -233,7 +233,7 @@ static void fork_and_join(void *unused) {
 static void join_across(void *unused) {
     begin(2);
     submit(0, fork_and_join, unused, &left);
-    await_report("circle 1: ");
+    await_report("cycle 1: ");
     expect(call("waits for forked job", &forked, NULL));
     expect(call("  works on forked job", &forked, NULL));
     expect(call("waits for group", &left, "left"));
@@ -258,7 +258,7 @@ static void fork_and_join_outer(void *unused) {
 static void join_beneath_a_join(void *unused) {
     begin(3);
     submit(0, fork_and_join_outer, unused, &left);
-    await_report("circle 1: ");
+    await_report("cycle 1: ");
     expect(call("waits for forked job", &forked, NULL));
     expect(call("waits for forked job", &inner, NULL));
     expect(call("  works on forked job", &inner, NULL));
@@ -266,7 +266,7 @@ static void join_beneath_a_join(void *unused) {
     end();
 }
 
-static void a_join_and_a_group_are_a_circle(void **state) {
+static void a_join_and_a_group_are_a_cycle(void **state) {
     (void)state;
     expect_kill(join_across);
     expect_kill(join_beneath_a_join);
@@ -314,7 +314,7 @@ static void see_a_job_on_top(void *unused) {
     stage_await(&begun, 3);
     take_report();
     check(!has("waits for"));
-    check(!has("circle"));
+    check(!has("cycle"));
     check_equal(ilk_group_wait_until(&right, ILK_FOREVER), ILK_OK);
     ilk_pool_destroy(pool);
     end();
@@ -353,9 +353,9 @@ static void a_wait_for_a_group_beyond_the_limit_is_reported(void **state) {
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(two_groups_that_wait_for_each_other_are_a_circle),
-    cmocka_unit_test(a_circle_leads_through_a_pool_and_a_mutex),
-    cmocka_unit_test(a_join_and_a_group_are_a_circle),
+    cmocka_unit_test(two_groups_that_wait_for_each_other_are_a_cycle),
+    cmocka_unit_test(a_cycle_leads_through_a_pool_and_a_mutex),
+    cmocka_unit_test(a_join_and_a_group_are_a_cycle),
     cmocka_unit_test(a_worker_does_not_wait_while_it_runs_a_job_on_top),
     cmocka_unit_test(a_wait_for_a_group_beyond_the_limit_is_reported),
 };

@@ -2,9 +2,9 @@
  *
  * Sentences of the locks' headers that no test of one primitive holds.
  *
- * Has been seen to fail on: an inheriting mutex that waits without the kernel's inheritance; spins a hundred
- * times as long, or anew for each reader's slot; a yield in a try call; a latch that wakes without a sleeper; a heavy fence beside the
- * membarrier of a try to write; a try call that takes a block of reader slots; fifteen listed locks; a fork
+ * Has been seen to fail on: an inheriting mutex that waits without the kernel's inheritance; spins a hundred times as
+ * long, or anew for each reader's slot; a yield in a try call; a latch that wakes without a sleeper; a heavy fence
+ * beside the membarrier of a try to write; a try call that takes a block of reader slots; fifteen listed locks; a fork
  * handler that empties the table of slots.
  */
 /* contract: interlock.h, mutex.h, rwlock.h */

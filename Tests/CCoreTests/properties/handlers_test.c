@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the headers of the semaphore, the latch, the park layer and diagnosis promise to signal handlers: a handler after
- * each instruction of their calls (support/stepping.h). rwlock/rwlock_handlers_test.c has the lock's.
+ * What the headers of the semaphore, the latch, the park layer and diagnosis promise to signal handlers: a handler
+ * after each instruction of their calls (support/stepping.h). rwlock/rwlock_handlers_test.c has the lock's.
  */
 /* contract: latch.h */
 #include "diagnostics/records.h"

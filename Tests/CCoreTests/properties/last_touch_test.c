@@ -8,8 +8,8 @@
  *       goes on: any touch is a fault
  *
  * The linker puts the functions below in front of those that tell a waiter, and of the wait (--wrap): a releaser stops
- * right behind one, or right before the wake-up by address; a waiter right behind its wait. The object lies in an unmapped page of its own, so a
- * touch ends the program in every build.
+ * right behind one, or right before the wake-up by address; a waiter right behind its wait. The object lies in an
+ * unmapped page of its own, so a touch ends the program in every build.
  */
 #include "support/test.h"
 #include <interlock/interlock.h>

@@ -252,7 +252,7 @@ static void submit_and_fork(void *context) {
     __rtsan_disable(); /* from here on the thread may wake its waiters */
 }
 /* contract: pool.E */
-static void a_submission_that_wakes_nobody_does_not_block(void **state) {
+static void a_submission_that_wakes_no_thread_does_not_block(void **state) {
     (void)state;
     static struct busy busy;
     busy = (struct busy){.stage = STAGE_INIT};
@@ -286,7 +286,7 @@ static void a_submission_that_wakes_nobody_does_not_block(void **state) {
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_submission_that_wakes_nobody_does_not_block),
+    cmocka_unit_test(a_submission_that_wakes_no_thread_does_not_block),
     cmocka_unit_test(the_sanitizer_finds_an_allocation),
     cmocka_unit_test(locks_do_not_block),
     cmocka_unit_test(rings_do_not_block),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The hook of both rings beside another thread. The first arm of a ring fences on every thread between
- * raising its flag and probing the ring. The linker puts __wrap_ilk__fence_everywhere there
- * (CMakeLists.txt), for a test to place what another thread does.
+ * The hook of both rings beside another thread. The first arm of a ring executes a heavy fence between raising its
+ * flag and probing the ring. The linker puts __wrap_ilk__fence_heavy_alone there (CMakeLists.txt), for a test to
+ * place what another thread does.
  */
 /* contract: notify.h, spsc.h */
 #ifndef INTERLOCK_TESTS_RINGS_RING_NOTIFY_ARM_H
@@ -26,11 +26,11 @@ static inline void run_placed(struct placed *placed) {
     }
 }
 
-void __real_ilk__fence_everywhere(void);
-void __wrap_ilk__fence_everywhere(void);
-void __wrap_ilk__fence_everywhere(void) {
+void __real_ilk__fence_heavy_alone(void);
+void __wrap_ilk__fence_heavy_alone(void);
+void __wrap_ilk__fence_heavy_alone(void) {
     run_placed(&before_fence);
-    __real_ilk__fence_everywhere();
+    __real_ilk__fence_heavy_alone();
 }
 
 /* How many wake-ups this thread has sent to one word. */
@@ -89,7 +89,7 @@ static inline void publish_and_stop(void *context) {
     ring_publish_first(context);
 }
 /* contract: notify.B */
-static void after_false_a_late_push_calls_nobody(void **state) {
+static void after_false_a_late_push_calls_no_thread(void **state) {
     (void)state;
     struct calls calls;
     uint64_t value;
@@ -305,7 +305,7 @@ static const struct CMUnitTest shared_tests[] = {
     cmocka_unit_test(both_sides_may_be_armed),
     cmocka_unit_test(arming_without_a_hook_is_misuse),
     cmocka_unit_test(an_arm_that_answers_false_arms_nothing),
-    cmocka_unit_test(after_false_a_late_push_calls_nobody),
+    cmocka_unit_test(after_false_a_late_push_calls_no_thread),
     cmocka_unit_test(an_arm_that_answers_true_is_up),
     cmocka_unit_test(what_moves_no_element_sets_nothing_off),
     cmocka_unit_test(set_notify_waits_for_a_call_that_runs),

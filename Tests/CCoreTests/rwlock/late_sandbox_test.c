@@ -197,7 +197,7 @@ static void fork_beside_the_change(void) {
         ilk_atomic_store(&waits, 0, memory_order_relaxed);
         ilk_spsc *own;
         check_equal(ilk_spsc_create(&own, 1, sizeof(item)), ILK_OK);
-        ilk_spsc_close(own); /* has a heavy side */
+        ilk_spsc_close(own); /* executes a heavy fence */
         _exit(ilk_atomic_load(&waits, memory_order_relaxed) == 0 ? 7 : 3);
     }
     int status;
@@ -210,7 +210,7 @@ static void fork_beside_the_change(void) {
     ilk_mpmc_destroy(ring);
 }
 
-static void a_child_does_not_wait_for_a_change_that_nobody_makes(void **state) {
+static void a_child_does_not_wait_for_a_change_that_no_thread_makes(void **state) {
     (void)state;
     in_a_process(fork_beside_the_change);
 }
@@ -407,7 +407,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(rings_go_on),
     cmocka_unit_test(a_ring_can_be_closed),
     cmocka_unit_test(a_signal_does_not_shorten_the_wait_for_stores),
-    cmocka_unit_test(a_child_does_not_wait_for_a_change_that_nobody_makes),
+    cmocka_unit_test(a_child_does_not_wait_for_a_change_that_no_thread_makes),
     cmocka_unit_test(a_writer_sleeps_for_a_slot_that_was_taken_before),
     cmocka_unit_test(a_lock_without_fences_gets_them_and_excludes),
     cmocka_unit_test(a_try_to_write_waits_for_no_fence_that_is_refused),

@@ -131,7 +131,7 @@ static void rwlock_misuse_is_reported(void **state) {
         {downgrade_read, "ilk_rwlock_downgrade", "the lock is held by 1 reader"},
         {upgradable_unlock_free, "ilk_rwlock_upgradable_unlock", "the lock is free"},
         {upgradable_unlock_upgraded, "ilk_rwlock_upgradable_unlock", "the lock is held for writing"},
-        {upgrade_free, "ilk_rwlock_upgrade", "nobody holds the lock upgradable; the lock is free"},
+        {upgrade_free, "ilk_rwlock_upgrade", "no thread holds the lock upgradable; the lock is free"},
         {upgrade_read, "ilk_rwlock_upgrade", "the lock is held by 1 reader"},
         {destroy_read, "ilk_rwlock_destroy", "destroyed while in use; the lock is held by 1 reader"},
         {destroy_written, "ilk_rwlock_destroy", "destroyed while in use; the lock is held for writing"},

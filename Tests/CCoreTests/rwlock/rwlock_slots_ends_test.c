@@ -413,7 +413,7 @@ static void destroying_what_a_slot_holds_is_reported(void **state) {
                   "the lock is held by a reader");
 }
 
-static void unlock_what_nobody_reads(void *context) {
+static void unlock_what_no_thread_reads(void *context) {
     (void)context;
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     move_to_slots(&lock);
@@ -434,7 +434,7 @@ static void unlock_what_another_reads(void *context) {
 /* contract: ilk_rwlock_upgrade, ilk_rwlock_write_unlock */
 static void unlocking_what_this_thread_does_not_read_is_reported(void **state) {
     (void)state;
-    expect_misuse(unlock_what_nobody_reads, NULL, "ilk_rwlock_read_unlock", "no reader holds the lock");
+    expect_misuse(unlock_what_no_thread_reads, NULL, "ilk_rwlock_read_unlock", "no reader holds the lock");
     expect_misuse(unlock_what_another_reads, NULL, "ilk_rwlock_read_unlock", "no reader holds the lock");
 }
 

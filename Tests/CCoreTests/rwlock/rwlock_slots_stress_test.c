@@ -199,7 +199,7 @@ static void rare_writes_are_alone_in_a_fence_free_lock(void **state) {
     check_free_and_destroy(&shared.lock);
 }
 
-/* ---- Nobody starves, counted ---- */
+/* ---- No thread starves, counted ---- */
 
 static bool enter_mode(ilk_rwlock *lock, uint32_t mode) {
     if (mode == ILK__RWLOCK_MODE && !membarrier_works()) {

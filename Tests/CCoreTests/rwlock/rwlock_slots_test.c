@@ -250,7 +250,7 @@ static void downgrade_beside_a_queue(ilk_rwlock *lock) {
     actor_leave(&writer);
 }
 
-static void downgrade_beside_nobody(ilk_rwlock *lock) {
+static void downgrade_beside_no_thread(ilk_rwlock *lock) {
     struct actor reader;
     ilk_rwlock_write_lock(lock);
     ilk_rwlock_downgrade(lock);
@@ -265,7 +265,7 @@ static void downgrade_beside_nobody(ilk_rwlock *lock) {
 static void a_downgraded_lock_has_counted_readers_beside_slots(void **state) {
     (void)state;
     in_both_modes(downgrade_beside_a_queue);
-    in_both_modes(downgrade_beside_nobody);
+    in_both_modes(downgrade_beside_no_thread);
 }
 
 /* ---- Several locks, one thread ---- */

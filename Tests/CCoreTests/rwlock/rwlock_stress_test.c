@@ -246,12 +246,12 @@ static void run_saturated(int readers, int writers) {
     ilk_rwlock_destroy(&lock);
 }
 /* contract: rwlock.A */
-static void nobody_starves_when_readers_saturate_it(void **state) {
+static void no_thread_starves_when_readers_saturate_it(void **state) {
     (void)state;
     run_saturated(4, 1);
 }
 /* contract: rwlock.A */
-static void nobody_starves_when_writers_saturate_it(void **state) {
+static void no_thread_starves_when_writers_saturate_it(void **state) {
     (void)state;
     run_saturated(1, 4);
 }
@@ -398,8 +398,8 @@ static void the_last_user_may_free_it_at_once(void **state) {
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(all_modes_together_exclude_and_order),
     cmocka_unit_test(an_observed_lock_behaves_the_same),
-    cmocka_unit_test(nobody_starves_when_readers_saturate_it),
-    cmocka_unit_test(nobody_starves_when_writers_saturate_it),
+    cmocka_unit_test(no_thread_starves_when_readers_saturate_it),
+    cmocka_unit_test(no_thread_starves_when_writers_saturate_it),
     cmocka_unit_test(a_queued_reader_sees_one_write_at_most),
     cmocka_unit_test(the_last_user_may_free_it_at_once),
 };

@@ -109,7 +109,7 @@ static void a_writer_waits_for_the_last_reader(void **state) {
     check_free(&lock);
 }
 
-static void an_upgradable_admits_readers_and_nobody_else(void **state) {
+static void an_upgradable_admits_readers_and_no_others(void **state) {
     (void)state;
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     struct actor upgradable, reader, second, writer;
@@ -524,7 +524,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_writer_holds_it_alone),
     cmocka_unit_test(a_reader_keeps_a_writer_out),
     cmocka_unit_test(a_writer_waits_for_the_last_reader),
-    cmocka_unit_test(an_upgradable_admits_readers_and_nobody_else),
+    cmocka_unit_test(an_upgradable_admits_readers_and_no_others),
     cmocka_unit_test(an_upgradable_comes_in_beside_readers),
     cmocka_unit_test(a_waiting_writer_holds_back_new_readers),
     cmocka_unit_test(a_waiting_reader_is_let_in_after_one_write),

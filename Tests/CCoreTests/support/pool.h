@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the tests of ilk_pool share: pools made and ended, jobs submitted, waits with a far limit. Such a wait fails when
- * its limit has come, also where what it waits for is over by then: its wake-up was lost.
+ * What the tests of ilk_pool share: pools made and ended, jobs submitted, waits with a far limit. Such a wait fails
+ * when its limit has come, also where what it waits for is over by then: its wake-up was lost.
  */
 #ifndef INTERLOCK_TESTS_SUPPORT_POOL_H
 #define INTERLOCK_TESTS_SUPPORT_POOL_H

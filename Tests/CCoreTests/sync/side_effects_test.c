@@ -2,7 +2,8 @@
  *
  * What a call of the core leaves alone, whether it sleeps, wakes or meets a refusal: errno, and a cancellation that is
  * pending. The same calls run with membarrier(2), where it is refused from the start, in a process that enters a
- * sandbox late, where they sleep until stores can be seen, and with diagnosis, which asks the system for names of threads.
+ * sandbox late, where they sleep until stores can be seen, and with diagnosis, which asks the system for names of
+ * threads.
  */
 /* contract: status.h */
 #include "rwlock/slot_table.h"

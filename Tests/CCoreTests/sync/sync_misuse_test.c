@@ -59,7 +59,7 @@ static void latch_below_zero(void *context) {
     ilk_latch_count_down(&latch);
 }
 
-static void barrier_for_nobody(void *context) {
+static void barrier_for_no_parties(void *context) {
     (void)context;
     ilk_barrier barrier;
     ilk_barrier_init(&barrier, 0);
@@ -137,25 +137,25 @@ static void mutex_unlock_by_another(void *context) {
  *                         locks second
  *                         waits for first (asleep)
  *   waits for second: the kernel, which knows the owners, refuses                                      */
-static ilk_mutex first_of_circle, second_of_circle;
+static ilk_mutex first_of_cycle, second_of_cycle;
 
-static void close_circle(void *context) {
+static void close_cycle(void *context) {
     (void)context;
-    ilk_mutex_lock(&second_of_circle);
-    ilk_mutex_lock(&first_of_circle);
+    ilk_mutex_lock(&second_of_cycle);
+    ilk_mutex_lock(&first_of_cycle);
 }
 
-static void wait_in_a_circle(void *context) {
+static void wait_in_a_cycle(void *context) {
     (void)context;
-    ilk_mutex_init(&first_of_circle, true);
-    ilk_mutex_init(&second_of_circle, true);
-    ilk_mutex_lock(&first_of_circle);
+    ilk_mutex_init(&first_of_cycle, true);
+    ilk_mutex_init(&second_of_cycle, true);
+    ilk_mutex_lock(&first_of_cycle);
     static struct thread other;
-    thread_start(&other, close_circle, NULL);
-    while (ilk_atomic_load(&first_of_circle.word, memory_order_relaxed) < UINT32_C(0x80000000)) {
+    thread_start(&other, close_cycle, NULL);
+    while (ilk_atomic_load(&first_of_cycle.word, memory_order_relaxed) < UINT32_C(0x80000000)) {
         ilk_cpu_relax(); /* until the sleepers' bit is set */
     }
-    ilk_mutex_lock(&second_of_circle);
+    ilk_mutex_lock(&second_of_cycle);
 }
 /* contract: ilk_mutex_lock */
 static void owners_that_wait_for_each_other_are_reported_with_inheritance(void **state) {
@@ -166,7 +166,7 @@ static void owners_that_wait_for_each_other_are_reported_with_inheritance(void *
         print_message("skipped: there is no priority inheritance in this build\n");
         skip();
     }
-    expect_misuse(wait_in_a_circle, NULL, "ilk_mutex_lock", "deadlock");
+    expect_misuse(wait_in_a_cycle, NULL, "ilk_mutex_lock", "deadlock");
 }
 
 /* ---- What each must say ---- */
@@ -196,7 +196,7 @@ static void latch_misuse_is_reported(void **state) {
 static void barrier_misuse_is_reported(void **state) {
     (void)state;
     static const struct misuse table[] = {
-        {barrier_for_nobody, "ilk_barrier_init", "0 parties"},
+        {barrier_for_no_parties, "ilk_barrier_init", "0 parties"},
         {barrier_destroy_waited_for, "ilk_barrier_destroy", "while 1 parties wait"},
     };
     EXPECT_ALL(table);
@@ -213,7 +213,7 @@ static void mutex_misuse_is_reported(void **state) {
         {mutex_unlock_by_another, "ilk_mutex_unlock", "does not own it"},
     };
     EXPECT_ALL(table);
-    expect_misuse(mutex_unlock_by_another, &first_of_circle, "ilk_mutex_unlock",
+    expect_misuse(mutex_unlock_by_another, &first_of_cycle, "ilk_mutex_unlock",
                   "does not own it"); /* inheriting */
 }
 

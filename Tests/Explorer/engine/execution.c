@@ -142,7 +142,7 @@ void ex_keep_only_current(void) {
     ex.timed = ex.asleep = 0;
 }
 
-void ex_begin_childs_threads(void) {
+void ex_begin_child_threads(void) {
     const unsigned born = (ex.scenario->born_in_child << 1) & ((1u << ex.threads) - 1);
     for (unsigned i = 1; i < ex.threads; i++) {
         if ((born & (1u << i)) != 0) {

@@ -377,7 +377,7 @@ void ex_atomic_fence(int order, const ex_site *site) {
 }
 
 /* membarrier(2): as if every thread executed a seq_cst fence at once. */
-void ex_full_barrier_everywhere(void) {
+void ex_heavy_fence(void) {
     for (unsigned i = 0; i < EX_THREADS; i++) {
         take_in(&ex.thread[i]);
         ex_view_join(&ex.sc, &ex.thread[i].now.view);

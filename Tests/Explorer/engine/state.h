@@ -140,7 +140,7 @@ _Noreturn void ex_fail(ex_verdict verdict, const char *format, ...) __attribute_
 const char *ex_title(unsigned thread);
 const char *ex_verdict_name(ex_verdict verdict);
 void ex_keep_only_current(void); /* fork */
-void ex_begin_childs_threads(void);
+void ex_begin_child_threads(void);
 
 /* schedule.c: the choice of the next thread. */
 void ex_point(void); /* before every visible operation */
@@ -160,7 +160,7 @@ void ex_memory_reset(void);
 ex_location *ex_locate(const volatile void *address, unsigned size);
 ex_location *ex_find_location(uintptr_t address);
 void ex_forget_location(ex_location *location);
-void ex_full_barrier_everywhere(void);
+void ex_heavy_fence(void);
 void ex_acquire_object(const void *object, unsigned size);
 void ex_release_object(const void *object, unsigned size);
 void ex_kernel_read(void *object, unsigned size);                  /* no point, no order */

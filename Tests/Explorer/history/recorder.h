@@ -3,7 +3,7 @@
  * Recording histories of real threads. Every thread writes into a buffer of its own: a shared counter would
  * order the threads and hide the reorderings under test.
  *
- * Time comes from CLOCK_MONOTONIC, which no core sees run backwards. A full fence on both sides keeps the
+ * Time comes from CLOCK_MONOTONIC, which no core sees run backwards. A fence on both sides keeps the
  * operation's loads after the time of the call, and makes its effect visible to every core before the time of
  * its return. Operations of equal time overlap.
  */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Included before every source of the core (-include): the model's heap, fork handlers, and spins of one probe and one pause.
+ * Included before every source of the core (-include): the model's heap, fork handlers, and spins of one probe and one
+ * pause.
  */
 #ifndef EXPLORER_MODEL_CORE_H
 #define EXPLORER_MODEL_CORE_H

@@ -8,7 +8,7 @@
 struct ex_reports {
     unsigned inversions;
     unsigned self_waits;
-    unsigned latest_count; /* orders in the latest circle */
+    unsigned latest_count; /* orders in the latest cycle */
     unsigned ended_searches;
 };
 

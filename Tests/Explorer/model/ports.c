@@ -154,18 +154,18 @@ bool ilk__membarrier(void) {
         return false;
     }
     ex_point();
-    ex_full_barrier_everywhere();
+    ex_heavy_fence();
     if (ex.recording) {
         ex_trace(NULL, "membarrier");
     }
     return true;
 }
 
-/* Without membarrier the core waits until stores must be visible: here, a fence on every thread. */
+/* Without membarrier the core waits until stores must be visible: here, a heavy fence. */
 void ilk__wait_for_stores(void) {
     if (ex.running) {
         ex_point();
-        ex_full_barrier_everywhere();
+        ex_heavy_fence();
     }
 }
 
@@ -241,5 +241,5 @@ void ex_fork(void) {
             handlers[i].child();
         }
     }
-    ex_begin_childs_threads();
+    ex_begin_child_threads();
 }

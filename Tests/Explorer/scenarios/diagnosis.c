@@ -57,7 +57,7 @@ static void c_ends(void) {
 static void check_one_inversion(void) {
     ex_expect(ex_reports()->inversions == 1, "%u inversions are reported", ex_reports()->inversions);
 }
-static void check_circle_of_three(void) {
+static void check_cycle_of_three(void) {
     check_one_inversion();
     ex_assert(ex_reports()->latest_count == 3);
 }
@@ -73,7 +73,7 @@ static void check_silence(void) {
 
 GRAPH(order_two, "opposite", "of two opposite orders exactly one is reported", check_one_inversion, a_then_b,
       b_then_a);
-GRAPH(order_three, "three", "the third of three orders in a circle is reported", check_circle_of_three,
+GRAPH(order_three, "three", "the third of three orders in a cycle is reported", check_cycle_of_three,
       a_then_b, b_then_c, c_then_a);
 GRAPH(order_same, "same", "the same order is silent", check_silence, a_then_b, a_then_b);
 GRAPH(order_ended, "ended", "an order with what has ended is not one with its successor", check_silence,
@@ -98,7 +98,7 @@ static void c_then_a_after_end(void) {
     c_ends();
     take_both(&said.c, &said.a);
 }
-GRAPH(order_reused, "reused", "orders of an object that has ended do not close a circle", check_silence,
+GRAPH(order_reused, "reused", "orders of an object that has ended do not close a cycle", check_silence,
       c_then_a_after_end, b_then_c);
 
 static void setup_a_then_c(void) {
@@ -108,7 +108,7 @@ static void setup_a_then_c(void) {
 
 EX_SCENARIO(order_followed){
     .name = "order-followed",
-    .claim = "an order with what has ended closes no circle with its successor",
+    .claim = "an order with what has ended closes no cycle with its successor",
     .setup = setup_a_then_c,
     .threads = {c_then_a_after_end, a_then_b},
     .check = check_silence,
@@ -215,7 +215,7 @@ static void setup_changing(void) {
     check_silence();
 }
 
-/* The reader's sighting takes the guard away, the other's closes the circle. */
+/* The reader's sighting takes the guard away, the other's closes the cycle. */
 EX_SCENARIO(order_changing){
     .name = "order-changing",
     .claim = "an order is searched though another sighting changes its edge meanwhile",

@@ -30,7 +30,7 @@ static void setup(void) {
 
 /* It is known that membarrier is refused. */
 static void setup_refused(void) {
-    ilk__fence_everywhere();
+    ilk__fence_heavy_alone();
     setup();
     ex_assert(s.waiting == ILK__EVENT_FENCED);
 }
@@ -51,7 +51,7 @@ static void publish(unsigned which) {
     if ((waiting & ILK__EVENT_THREADS) != 0) {
         return;
     }
-    if (ilk__fence_everywhere_is_cheap()) {
+    if (ilk__fence_heavy_is_cheap()) {
         ilk__event_drop_fenced(event, waiting, waiting & ~ILK__EVENT_FENCED); /* at every publication */
     }
     if ((waiting & CALLS) != 0) {
@@ -257,7 +257,7 @@ EX_SCENARIO(calls){
  *   publishes; 0 waiting
  *                           FENCED, too early
  *                                                   fences by itself, misses it, parks
- *                           fences everywhere: finds it, and leaves it there  */
+ *                           heavy fence: finds it, and leaves it there        */
 EX_SCENARIO(calls_beside_sleeper){
     .name = "event-call-publish-take",
     .claim = "a sleeper that relies on another's FENCED sees what that one's fence has shown",

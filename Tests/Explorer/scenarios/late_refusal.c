@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * membarrier refused after it was granted (a sandbox): the heavy side of the asymmetric fence changes its
- * form beside light sides that have not read the change. rwlock_slots.c has the same for reader slots.
+ * membarrier refused after it was granted (a sandbox): the heavy fence changes its form beside light fences of
+ * threads that have not read the change. rwlock_slots.c has the same for reader slots.
  */
 #include "../explorer.h"
 #include <interlock/inline/fence.h>
@@ -25,7 +25,7 @@ static void start(void) {
     }
 }
 
-/* Twice, each against a heavy side of its own. */
+/* Two light fences, each against a heavy fence of its own. */
 static void be_light(void) {
     for (unsigned side = 0; side < 2; side++) {
         ilk_atomic_store(&s.light[side], 1, memory_order_relaxed);
@@ -62,7 +62,7 @@ static void check_fences(void) {
 
 EX_SCENARIO(one_heavy){
     .name = "fence-late-refusal-one-heavy",
-    .claim = "a light and a heavy side do not both miss the other, while the form of the fence changes",
+    .claim = "a light and a heavy fence do not both miss the other, while their form changes",
     .setup = start,
     .threads = {be_light, be_heavy_twice},
     .titles = {"light", "heavy"},
@@ -71,7 +71,7 @@ EX_SCENARIO(one_heavy){
 };
 EX_SCENARIO(two_heavy){
     .name = "fence-late-refusal-two-heavy",
-    .claim = "nor if a second heavy side comes while the first changes it",
+    .claim = "nor if a second heavy fence comes while the first changes the form",
     .setup = start,
     .threads = {be_light, be_heavy_first, be_heavy_second},
     .titles = {"light", "heavy", "heavy"},

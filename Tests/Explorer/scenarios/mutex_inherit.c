@@ -76,7 +76,7 @@ MUTEX(late, "lock-lock-lock_until", lock, lock, lock_until);
 /*   first thread                  another of the child's
  *     lock; fork
  *                                   the word names the first thread's id in the parent: not the kernel's to wait for
- *     word = 0, event + 1, wake     reads the event, then the word; sleeps on the event                               */
+ *     word = 0, event + 1, wake     reads the event, then the word; sleeps on the event                              */
 static void fork_inside(void) {
     ex_assert(lock_by(ILK_FOREVER));
     ex_fork();
@@ -101,7 +101,7 @@ CHILD(child_two_late, "lock-lock_until", fork_inside, lock, lock_until);
 EX_MUST_REACH(states){
     {"mutex-inherit-lock-*", {EX_MUTEX_KERNEL_SLEEPS, EX_MUTEX_KERNEL_HANDS_OVER}},
     {"mutex-inherit-lock-*lock_until mutex-inherit-fork-*lock_until", {EX_SLEEPER_LATE}},
-    {"mutex-inherit-fork-*", {EX_MUTEX_FORMER_SLEEPS, EX_MUTEX_FORMER_OUTRUN}},
+    {"mutex-inherit-fork-*", {EX_MUTEX_EARLIER_OWNER_SLEEPS, EX_MUTEX_EARLIER_OWNER_OUTRUN}},
 };
 
 #endif

@@ -123,7 +123,7 @@ static void about_to_be_fenced(void) {
 
 /*   reader                      its handler                   writer
  *     sees FENCE_FREE
- *                                                               a fence on every thread; FENCE_FREE down
+ *                                                               a heavy fence; FENCE_FREE down
  *     slot = lock, unfenced
  *                                 slot names the lock:
  *                                 1 further; the word           WRITER, with its own fence alone; the slot

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A writer whose time is up while a reader is in its slot, beside waiters that it has held back: it lets them in, though
- * the slot is still held.
+ * A writer whose time is up while a reader is in its slot, beside waiters that it has held back: it lets them in,
+ * though the slot is still held.
  *
  *   holder                  writer                  reader
  *     slot = lock

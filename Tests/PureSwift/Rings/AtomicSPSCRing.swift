@@ -117,8 +117,8 @@ extension AtomicSPSCRing {
         }
         let element = (slots + side.pointee.slot).move()
         side.pointee.advance(capacity: capacity)
-        // Release part: the slot is empty before it can be filled. An exchange, not a store: WaitingRoom needs a full
-        // fence here.
+        // Release part: the slot is empty before it can be filled. An exchange, not a store: WaitingRoom needs a
+        // sequentially consistent fence here.
         _ = head.pointee.exchange(side.pointee.done, ordering: .sequentiallyConsistent)
         notFull.wakeOne()
         return element

@@ -11,7 +11,7 @@
 //     sleep
 //
 // In the total order of the sequentially consistent operations, either the index was advanced before the recheck, which
-// then sees it, or the count was raised before its load, and the waiter is woken. The price is a full fence on every
+// then sees it, or the count was raised before its load, and the waiter is woken. The price is a fence on every
 // push and pop, which the C core moves to the waiting side with membarrier(2).
 
 import Synchronization

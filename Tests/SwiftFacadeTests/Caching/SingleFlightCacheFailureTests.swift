@@ -64,7 +64,7 @@ import Interlock
 
     // computation          test
     // waits                keeps a value of its own, or forgets the key
-    // fails                its waiter has the error, and nobody later
+    // fails                its waiter has the error, and no later caller
     @Test(arguments: [true, false])
     func aFailureThatAChangeHasOvertakenIsNotKept(isReplaced: Bool) async throws {
         let cache = SingleFlightCache<Int, Int>(failureAge: .seconds(10_000))

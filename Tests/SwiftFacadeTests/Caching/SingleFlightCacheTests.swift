@@ -193,7 +193,7 @@ struct Refusal: Error, Equatable {
     }
 
     @Test(.timeLimit(.minutes(10)), arguments: 1...20)
-    func cancellationRacingTheAnswerHurtsNobodyElse(seed: Int) async throws {
+    func cancellationRacingTheAnswerHurtsNoOtherCaller(seed: Int) async throws {
         let cache = SingleFlightCache<Int, Int>()
         let answered = try await withThrowingTaskGroup(of: Bool.self) { group in
             for number in 0..<40 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Foreign code that a verb of a shared collection runs: under the lock it is inside an access by closure, so that a call
-// of the same collection is reported (CollectionStorage.swift); or it runs outside the lock, and may call. A member whose
-// call in OverloadTests has foreign code, and that is in no table below, fails the suite.
+// Foreign code that a verb of a shared collection runs: under the lock it is inside an access by closure, so that a
+// call of the same collection is reported (CollectionStorage.swift); or it runs outside the lock, and may call. A
+// member whose call in OverloadTests has foreign code, and that is in no table below, fails the suite.
 
 import CInterlock
 import Foundation

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every public member of the shared collections beside a thread that adds and removes: the calls of OverloadTests, which
-// has one for each member, in a program of their own. A trap, a report or a wait without end fails its test.
+// Every public member of the shared collections beside a thread that adds and removes: the calls of OverloadTests,
+// which has one for each member, in a program of their own. A trap, a report or a wait without end fails its test.
 
 import Foundation
 import Testing

@@ -378,7 +378,7 @@ private final class PhotoManager: Sendable {
     }
 
     /// What a subscriber has not heard is released outside every lock when it leaves.
-    @Test(.timeLimit(.minutes(10))) func elementsThatNobodyHeardOfMayCallTheArray() async {
+    @Test(.timeLimit(.minutes(10))) func elementsThatNoObserverHeardOfMayCallTheArray() async {
         await #expect(processExitsWith: .success) {
             final class Caller: Sendable {
                 let array: SafeArray<Caller?>

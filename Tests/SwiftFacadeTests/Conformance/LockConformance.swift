@@ -71,7 +71,7 @@ struct LockConformance {
         crew.add("reader", count: readers) { _ in
             try lock.reading { _ in
                 inside.add(1, ordering: .sequentiallyConsistent)
-                // Nobody leaves before everybody is in.
+                // No thread leaves before all are in.
                 try waitUntil("all readers are inside") {
                     inside.load(ordering: .sequentiallyConsistent) == readers
                 }

@@ -235,7 +235,7 @@ struct DiagnosticsFiguresTests {
         }
     }
 
-    @Test func operationsThatWaitForEachOtherAreNamedInTheirCircle() async {
+    @Test func operationsThatWaitForEachOtherAreNamedInTheirCycle() async {
         await #expect(processExitsWith: .success) {
             synchronously {
                 Diagnostics.enabled = .hang
@@ -261,7 +261,7 @@ struct DiagnosticsFiguresTests {
                 #expect(
                     eventually {
                         text = (try? Diagnostics.report(as: .text)) ?? ""
-                        return text.contains("circle 1: ")
+                        return text.contains("cycle 1: ")
                     }
                 )
                 #expect(text.contains(" waits for operation \"first\", held by "))

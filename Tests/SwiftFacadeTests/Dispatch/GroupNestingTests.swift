@@ -110,7 +110,7 @@ import Interlock
         #expect(GroupLedger.of(group).entryCount == 0)
     }
 
-    @Test func aCircleOfGroupsIsReported() async {
+    @Test func aCycleOfGroupsIsReported() async {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
             let (a, b, c) = (DispatchGroup(), DispatchGroup(), DispatchGroup())
             for group in [a, b, c] { group.enter() }

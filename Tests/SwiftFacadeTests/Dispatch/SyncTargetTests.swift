@@ -235,7 +235,7 @@ import Interlock
         }
     }
 
-    @Test func aCircleIsReportedThoughThereIsALimit() async {
+    @Test func aCycleIsReportedThoughThereIsALimit() async {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
             @Sendable func limited(_ queue: DispatchQueue, _ body: @Sendable () -> Void) {
                 _ = GCD.sync(on: queue, timeout: .seconds(3600), body)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is told of light jobs that do not run, and circles that lead through them.
+// What is told of light jobs that do not run, and cycles that lead through them.
 
 import Foundation
 import Testing
@@ -29,7 +29,7 @@ import Interlock
         #expect(told["first"]?.reasons == [.dependency("running")])
         #expect(told["nowhere (job)"]?.reasons == [.dependencyInNoQueue("nowhere")])
         #expect(told["nowhere"]?.reasons == [.noQueue])
-        #expect(told.entries.count == 6 && told.circle == nil)
+        #expect(told.entries.count == 6 && told.cycle == nil)
         // Of the queue: the same, from all of its jobs.
         #expect(Set(queue.explainWaiting().entries.map(\.operation)) == Set(told.entries.map(\.operation)))
         held.countDown()

@@ -86,7 +86,7 @@ import Testing
 // contract: Barrier
 @Suite struct BarrierTests {
     /// Each party adds to a round's sum before it meets.
-    @Test func nobodyPassesBeforeAllHaveComeAndOneIsLast() {
+    @Test func nonePassesBeforeAllHaveComeAndOneIsLast() {
         let parties = 4
         let rounds = 200
         let barrier = Barrier(parties: parties)
@@ -175,7 +175,7 @@ import Testing
         }
     }
 
-    @Test func aBarrierForNobodyIsReported() async {
+    @Test func aBarrierForNoPartiesIsReported() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             _ = Barrier(parties: 0)
         }

@@ -39,7 +39,7 @@ struct HeldOperation {
         #expect(told["last"]?.reasons == [.dependency("middle")])
         #expect(told["middle"]?.reasons == [.dependencyInNoQueue("forgotten")])
         #expect(told["forgotten"]?.reasons == [.noQueue])
-        #expect(told.circle == nil)
+        #expect(told.cycle == nil)
         #expect(
             told.description == """
                 last: waits for middle
@@ -170,7 +170,7 @@ struct HeldOperation {
     }
 
     // The last edge is of another class: nothing could refuse it.
-    @Test func aCircleThatNothingCouldRefuseIsTold() {
+    @Test func aCycleThatNothingCouldRefuseIsTold() {
         let first = AsyncOperation<Int>(name: "first") { 1 }
         let block = BlockOperation {}
         block.name = "block"
@@ -178,10 +178,10 @@ struct HeldOperation {
         first.addDependency(block)
         block.addDependency(first)
         let told = below.explainWaiting()
-        #expect(told.circle == ["first", "block"])
+        #expect(told.cycle == ["first", "block"])
         #expect(told.description.hasSuffix("first → block → first: wait for each other for ever"))
         first.removeDependency(block)
-        #expect(below.explainWaiting().circle == nil)
+        #expect(below.explainWaiting().cycle == nil)
     }
 
     // Its work waits for others, as that of a group.
@@ -197,7 +197,7 @@ struct HeldOperation {
         override func execute() { begun.give() }
     }
 
-    @Test func whatAnOperationsWorkWaitsForIsToldAndClosesACircle() async {
+    @Test func whatAnOperationsWorkWaitsForIsToldAndClosesACycle() async {
         let child = AsyncOperation<Int>(name: "child") { 1 }
         let grandchild = child.then(name: "grandchild") { $0 }
         let parent = Parent("parent", of: [grandchild])

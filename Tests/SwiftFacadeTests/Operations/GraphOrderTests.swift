@@ -194,7 +194,7 @@ import Interlock
         }
     }
 
-    // The passage that Foundation sees opens with the last gate and is made anew by the next edge.
+    // The proxy that Foundation sees opens with the last gate and is made anew by the next edge.
     @Test func dependenciesMayComeAgainAfterTheLastHasGone() async throws {
         let (one, other) = (AsyncOperation<Int> { 1 }, AsyncOperation<Int> { 2 })
         let below = AsyncOperation<Int> { 3 }

@@ -105,7 +105,7 @@ import Interlock
     /// What has ended an operation before its work says how it is stopped.
     enum EarlyEnd: CaseIterable { case cancelled, timedOut, failed, succeeded, succeededAfterItsCancellation }
 
-    // What the work has begun meanwhile is stopped, or else nobody would.
+    // What the work has begun meanwhile is stopped: nothing else would stop it.
     // contract: Completion
     @Test(arguments: EarlyEnd.allCases) func aHandlerThatComesAfterTheCancellationRuns(end: EarlyEnd)
         async throws

@@ -50,7 +50,7 @@ import Interlock
         #expect(below.dependencies.isEmpty, "a finished operation lets its dependencies go")
     }
 
-    @Test func aDependencyThatHasFinishedHoldsUpNobody() async throws {
+    @Test func aDependencyThatHasFinishedHoldsUpNone() async throws {
         let above = AsyncOperation<Int> { 1 }
         queue.addOperation(above)
         _ = try await above.value
@@ -219,7 +219,7 @@ import Interlock
                 }
                 dropped.addDependency(above)
             }
-            #expect(freed.value == 1, "a dependent nobody wants is freed at once")
+            #expect(freed.value == 1, "a dependent that nothing wants is freed at once")
             queue.addOperation(above)
             await begun.taken()
             above.finish(.success(1))
@@ -267,7 +267,7 @@ import Interlock
         }
     }
 
-    @Test func aGraphNobodyRunsIsFreed() async {
+    @Test func aGraphNeverRunIsFreed() async {
         let freed = Counter()
         do {
             let captured = Tracked(freed: freed)
@@ -307,7 +307,7 @@ import Interlock
     }
 
     // Freed link by link, the chain would need a stack as long as itself.
-    @Test(arguments: ["never run", "cancelled"]) func aLongChainNobodyRunsIsFreedOnASmallStack(how: String)
+    @Test(arguments: ["never run", "cancelled"]) func aLongChainNeverRunIsFreedOnASmallStack(how: String)
         async
     {
         await #expect(processExitsWith: .success) { [how] in

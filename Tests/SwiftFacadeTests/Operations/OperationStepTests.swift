@@ -191,14 +191,14 @@ import Interlock
             AsyncOperation<Int>(name: "behind") { value }.enqueued(on: queue).then(name: "made") { $0 }
         }.enqueued(on: queue)
         await #expect(throws: OperationDeadlocked.self) { try await settled(product) }
-        let circle = VisibleMutex<AsyncOperation<Int>?>(nil)
+        let cycle = VisibleMutex<AsyncOperation<Int>?>(nil)
         let step = first.flatMap(name: "step", on: OperationQueue()) { _ in
-            circle.withLock { $0! }.then(name: "made") { $0 }
+            cycle.withLock { $0! }.then(name: "made") { $0 }
         }
-        circle.withLock { $0 = step }
+        cycle.withLock { $0 = step }
         queue.addOperation(step)
         await #expect(throws: OperationDeadlocked.self) { try await settled(step) }
-        circle.withLock { $0 = nil }
+        cycle.withLock { $0 = nil }
     }
 
     @Test func andWaitsForBothAndAllForAll() async throws {

@@ -36,6 +36,7 @@ import Testing
     }
 
     @Test func workThatWasEndedByAnObserverDoesNotRun() async {
+        // Its counter is safe to use from any thread.
         final class Work: AsyncOperation<Int>, @unchecked Sendable {
             let ran = Counter()
             override func execute() { ran.increment() }

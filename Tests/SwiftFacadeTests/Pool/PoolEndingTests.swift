@@ -124,7 +124,7 @@ import Interlock
         #expect(first.value == 3 && second.value == 0)
     }
 
-    // The caller's function holds the pool: a circle, which the end opens.
+    // The caller's function holds the pool: a cycle, which the end opens.
     @Test func theCallersFunctionIsReleasedAtTheEnd() async throws {
         let freed = Counter()
         do {

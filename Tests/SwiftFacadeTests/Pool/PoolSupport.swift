@@ -11,7 +11,8 @@ import Interlock
 @testable import InterlockPool
 @testable import InterlockSync
 
-/// A pool all of whose threads are in a job until ``release()``, or until this has gone: what is submitted meanwhile waits.
+/// A pool all of whose threads are in a job until ``release()``, or until this has gone: what is submitted meanwhile
+/// waits.
 final class HeldPool: Sendable {
     let pool: WorkerPool
     private let end = FIFOSemaphore(permits: 0)

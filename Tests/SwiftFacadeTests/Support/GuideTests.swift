@@ -3,8 +3,8 @@
 // The guide in Sources/SwiftFacade/Interlock/Interlock.docc and the papers of docs/: their Swift compiles, and the
 // landing page has every public type. Links and pictures are checked by docc (scripts/docs).
 //
-// A block of an article or a paper is the body of a function over the declarations below. A block with an import is a file of its
-// own, and so is each code file of a tutorial.
+// A block of an article or a paper is the body of a function over the declarations below. A block with an import is a
+// file of its own, and so is each code file of a tutorial.
 
 import Foundation
 import Testing

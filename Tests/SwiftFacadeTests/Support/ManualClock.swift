@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A clock that stands still until a test moves it: what waits on it goes on when the test says so, and at no other time.
+// A clock that stands still until a test moves it: what waits on it goes on when the test says so, and at no other
+// time.
 
 import Foundation
 import Testing

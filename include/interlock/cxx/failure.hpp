@@ -25,7 +25,7 @@ template <class Exception> [[noreturn]] inline void fail(Exception) {
 }
 #endif
 
-// Of a create call: `what` names the argument that ILK_INVALID refuses.
+// Turns the status of a create call into an exception: `what` names the argument that ILK_INVALID refuses.
 inline void require_created(ilk_status status, const char *what) {
     if (status == ILK_INVALID) {
         fail(std::invalid_argument(what));
@@ -35,7 +35,7 @@ inline void require_created(ilk_status status, const char *what) {
     }
 }
 
-// As std::unique_lock: a call on a lock object that holds nothing.
+// A call on a lock object that holds nothing fails as std::unique_lock does.
 [[noreturn]] inline void fail_not_held(const char *call) {
     fail(std::system_error(std::make_error_code(std::errc::operation_not_permitted), call));
 }

@@ -187,8 +187,8 @@ class upgradable_mutex : public shared_mutex {
         ilk_rwlock_upgradable_unlock(&lock_);
     }
 
-    // From lock_upgradable to lock; waits for the present readers. Where the timed forms answer false, the lock is still
-    // held upgradable.
+    // From lock_upgradable to lock; waits for the present readers. Where the timed forms answer false, the lock is
+    // still held upgradable.
     void upgrade() noexcept {
         ilk_rwlock_upgrade(&lock_);
     }
@@ -202,8 +202,9 @@ class upgradable_mutex : public shared_mutex {
     }
 };
 
-// Holds an upgradable_mutex upgradable, and gives it up at its end in the mode that it has by then. As std::unique_lock,
-// it moves, belongs to one thread at a time, and throws std::system_error from a call that needs a lock it has not.
+// Holds an upgradable_mutex upgradable, and gives it up at its end in the mode that it has by then. As
+// std::unique_lock, it moves, belongs to one thread at a time, and throws std::system_error from a call that needs a
+// lock it has not.
 class upgradable_lock {
   public:
     upgradable_lock() noexcept = default;

@@ -58,7 +58,8 @@ class pool {
   public:
     using native_handle_type = ilk_pool *;
 
-    // Throws std::invalid_argument (too many threads, or fewer than are kept), std::bad_alloc (no memory, or no thread).
+    // Throws std::invalid_argument (too many threads, or fewer than are kept), std::bad_alloc (no memory, or no
+    // thread).
     explicit pool(const ilk_pool_options &options = ilk_pool_options()) {
         detail::require_created(ilk_pool_create(&pool_, &options), "the options of an interlock::pool");
     }
@@ -87,8 +88,9 @@ class pool {
         return true;
     }
 
-    // The same with a future of its result, or of the exception that left it. Of a closed pool the future holds
-    // std::future_error, broken_promise. A job that waits for a future is inside a blocking_section.
+    // Has the pool run `function`, and gives a future of its result, or of the exception that left it. If the pool is
+    // closed, the future holds std::future_error, broken_promise. A job that waits for a future is inside a
+    // blocking_section.
     template <class Function>
     [[nodiscard]] auto submit(Function &&function, ilk_priority priority = ILK_PRIORITY_NORMAL) {
         using result = std::invoke_result_t<std::decay_t<Function> &>;
@@ -102,8 +104,8 @@ class pool {
     void close() noexcept {
         ilk_pool_close(pool_);
     }
-    // The same, but what has not begun is destroyed, by this thread or the pool's; its futures hold broken_promise. Not
-    // for a pool to which the C calls have given jobs.
+    // Nothing more comes in, and what has not begun is destroyed, by this thread or the pool's; its futures hold
+    // broken_promise. Not for a pool to which the C calls have given jobs.
     void close_now() noexcept {
         const auto discard = [](void *, ilk_job *job) noexcept { delete static_cast<detail::task *>(job); };
         ilk_pool_close_now(pool_, discard, nullptr);

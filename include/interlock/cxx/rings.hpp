@@ -55,7 +55,7 @@ namespace detail {
 template <class T> struct same { using type = T; };
 template <class T> using same_t = typename same<T>::type;
 
-// Of elements that wait by the core's own calls.
+// The sleepers of a ring whose threads wait by the core's own calls: none.
 struct no_sleepers {
     void wake() noexcept {}
 };
@@ -112,7 +112,7 @@ template <class T, class Calls> class ring {
     [[nodiscard]] ring_status push(const T &value) {
         return push_copy(value, [this](T &copy) { return answer(wait_push(copy, ILK_FOREVER)); });
     }
-    // The same until a limit at most. A passed limit still pushes where there is room.
+    // Waits for room until a limit at most: ok, timed_out or closed. A passed limit still pushes where there is room.
     template <class Rep, class Period>
     [[nodiscard]] ring_status push_for(T &&value, const std::chrono::duration<Rep, Period> &length) {
         return answer(wait_push(value, deadline_in(length)));
@@ -146,7 +146,7 @@ template <class T, class Calls> class ring {
         (void)(wait_pop(element, ILK_FOREVER) == ILK_OK);
         return element;
     }
-    // The same until a limit at most: `*status` tells nothing came (timed_out) from nothing will come (closed).
+    // Waits for an element until a limit at most: `*status` says whether none came (timed_out) or none will (closed).
     template <class Rep, class Period>
     [[nodiscard]] std::optional<T> pop_for(const std::chrono::duration<Rep, Period> &length,
                                            ring_status *status = nullptr) {

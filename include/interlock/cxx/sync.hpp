@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // ilk_semaphore, ilk_latch and ilk_barrier with the calls of C++20's types, and waits with a limit. Contracts are those
-// of <interlock/semaphore.h>, <interlock/latch.h> and <interlock/barrier.h>. No call but a timed one throws, and that one
-// only what the clock's now() throws.
+// of <interlock/semaphore.h>, <interlock/latch.h> and <interlock/barrier.h>. No call but a timed one throws, and that
+// one only what the clock's now() throws.
 //
 //     #include <interlock/cxx/sync.hpp>
 //     #include <cstdio>
@@ -170,7 +170,7 @@ class barrier {
     bool arrive_and_wait() noexcept {
         return ilk_barrier_wait(&barrier_);
     }
-    // The same, or nothing where the limit came first; then the arrival is taken back.
+    // True for one party a round; nothing where the limit came first; then the arrival is taken back.
     template <class Rep, class Period>
     [[nodiscard]] std::optional<bool> arrive_and_wait_for(const std::chrono::duration<Rep, Period> &length) {
         bool last = false;

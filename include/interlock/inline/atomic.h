@@ -7,7 +7,7 @@
  * Operations, on the address of an ILK_ATOMIC, with C11's memory_order_ constants:
  *   ilk_atomic_load, _store, _exchange, _fetch_add, _fetch_sub, _fetch_or, _fetch_and, _fence    as in C11
  *   ilk_atomic_compare_exchange, ilk_atomic_compare_exchange_weak                                strong, weak
- *   ilk_compiler_fence    orders against this thread's own signal handlers, and the far side of a membarrier
+ *   ilk_compiler_fence    a compiler barrier: orders against this thread's own signal handlers, and a heavy fence
  *   ilk_cpu_relax         a hint inside a spin loop; no order
  *   ilk_plain_read, ilk_plain_write    announce plain memory that an atomic protocol guards (ring slots, list
  *                                      nodes) to the model; nothing in a real build

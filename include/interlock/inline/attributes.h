@@ -41,7 +41,7 @@
 #define ILK__NULL 0
 #endif
 
-/* Of a try call: to drop the result is a bug. */
+/* For a try call: to drop its result is a bug. */
 #define ILK_MUST_USE __attribute__((warn_unused_result))
 
 /* The slow half of a fast path: out of line, away from the hot code. */

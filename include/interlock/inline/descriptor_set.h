@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A set of one file descriptor that is waited for, over epoll(7), for the Swift facade
- * (Sources/SwiftFacade/Operations/Dispatch/Sources): Swift's module of the C library leaves <sys/epoll.h> out. Linux only. The
- * core does not use it, the umbrella header leaves it out. No call blocks; all may be called from any thread.
+ * (Sources/SwiftFacade/Operations/Dispatch/Sources): Swift's module of the C library leaves <sys/epoll.h> out. Linux
+ * only. The core does not use it, the umbrella header leaves it out. No call blocks; all may be called from any thread.
  */
 #ifndef INTERLOCK_INLINE_DESCRIPTOR_SET_H
 #define INTERLOCK_INLINE_DESCRIPTOR_SET_H

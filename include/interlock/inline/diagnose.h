@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Diagnosis for the Swift facade: waits and locks that the C core does not see (dispatch queues, operations, the queue of
- * a semaphore that serves tasks too). Not installed, like thread_access.h.
+ * Diagnosis for the Swift facade: waits and locks that the C core does not see (dispatch queues, operations, the queue
+ * of a semaphore that serves tasks too). Not installed, like thread_access.h.
  */
 #ifndef INTERLOCK_INLINE_DIAGNOSE_H
 #define INTERLOCK_INLINE_DIAGNOSE_H
@@ -23,8 +23,8 @@ typedef struct ilk__facade_watch {
     uint64_t words[8];
 } ilk__facade_watch;
 
-/* The calling thread asks for `object`, alone, and will wait as long as `deadline_ns` lets it; then has it, or not. `name`
- * is given to an object that has none; NULL: none. */
+/* The calling thread asks for `object`, alone, and will wait as long as `deadline_ns` lets it; then has it, or not.
+ * `name` is given to an object that has none; NULL: none. */
 void ilk__facade_ask(ilk__facade_watch *watch, const void *object, ilk_object_kind kind, const char *name,
                      uint64_t deadline_ns);
 void ilk__facade_taken(ilk__facade_watch *watch, bool is_taken);

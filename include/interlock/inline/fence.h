@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The asymmetric fence: two threads that each store, fence and load the other's variable must not both miss
- * the other's store. With membarrier(2) the frequent side, ilk__fence_light, is a compiler fence, and the
- * rare side, ilk__fence_heavy, a system call that makes every running thread of the process execute a full
- * fence. Where membarrier is missing or refused, both are full fences. A constructor in wait/fence.c chooses
- * before main; the choice changes once at most, when a sandbox refuses membarrier later.
+ * the other's store. The frequent side executes a light fence: with membarrier(2) it is a compiler barrier. The
+ * rare side executes a heavy fence: membarrier(2), a system call that makes every running thread of the process
+ * execute a fence. Where membarrier is missing or refused, both are fences of their own thread. A constructor in
+ * wait/fence.c chooses before main; the choice changes once at most, when a sandbox refuses membarrier later.
  *
  * Source: Linux membarrier(2), MEMBARRIER_CMD_PRIVATE_EXPEDITED; the names are those of folly and P1202.
  */
@@ -17,14 +17,15 @@
 
 ILK_BEGIN_DECLARATIONS
 
-/* True: the light side leaves its fence out. A heavy side that finds membarrier refused makes it false, and
- * then waits for the threads that read true. To read false early only costs a fence: the heavy side executes
- * a full one in either case. */
+/* True: a light fence is a compiler barrier. A heavy fence that finds membarrier refused makes it false, and
+ * then waits for the threads that read true. To read false early only costs a fence: the heavy fence contains
+ * one of its own thread in either case. */
 extern ILK_ATOMIC(bool) ilk__membarrier_works;
 
-/* On return every thread of the process has executed a full fence, or fences in ilk__fence_light. */
+/* The heavy fence: on return every thread of the process has executed a fence, or executes one as its light fence. */
 void ilk__fence_heavy(void);
 
+/* The light fence. */
 static inline void ilk__fence_light(void) ILK_NONBLOCKING {
     /* FN1 relaxed: decided before main; a thread that makes it false waits until this one has come
      * through. */

@@ -32,8 +32,8 @@ ILK_BEGIN_DECLARATIONS
 
 /* consumers_waiting and producers_waiting, from the low end:
  *   bits 0 to 23  threads that sleep or are in an arm call, or are about to
- *   FENCED        the word has not been 0 since before a fence on every thread (membarrier(2)): none can still
- *                 act on an older 0. Set by a waiter after that fence; the next need only one of their own.
+ *   FENCED        the word has not been 0 since before a heavy fence: no thread can still act on an older 0.
+ *                 Set by a waiter after that fence; the next waiters need only a fence of their own.
  *                 Cleared with TAKES by the other side, once in 1,024 positions if no thread waits and the
  *                 side is not armed; never where membarrier is refused. Up from the creation where it is
  *                 missing.
@@ -49,7 +49,7 @@ ILK_BEGIN_DECLARATIONS
 #define ILK__MPMC_ARMING UINT64_C(0x4000000)
 #define ILK__MPMC_ONE_TAKE UINT64_C(0x8000000)
 #define ILK__MPMC_TAKES (~(ILK__MPMC_ONE_TAKE - 1))
-/* Of an event count's epoch. Odd: a wake-up is under way, not yet acknowledged; no other is sent. */
+/* The lowest bit of an event count's epoch. Odd: a wake-up is under way, not yet acknowledged; no other is sent. */
 #define ILK__MPMC_WAKE_PENDING UINT32_C(1)
 
 /* A struct: Swift's importer says of each pointer to a bare atomic that it does not know the type. */
@@ -146,7 +146,7 @@ static inline void ilk__mpmc_give_back(ilk_mpmc *ring, uint64_t position) ILK_NO
 }
 
 static inline void ilk__mpmc_pushed(ilk_mpmc *ring) ILK_NONBLOCKING {
-    /* Pairs with the fence on every thread of a consumer going to sleep (mpmc_wait.c).
+    /* A light fence: pairs with the heavy fence of a consumer going to sleep (mpmc_wait.c).
      * Forbids: we publish and read 0; the consumer registers and misses the element. */
     ilk_compiler_fence();
     /* MP6 relaxed: ordered by that fence, or read again behind EC2. */
@@ -155,7 +155,7 @@ static inline void ilk__mpmc_pushed(ilk_mpmc *ring) ILK_NONBLOCKING {
     }
 }
 
-/* As ilk__mpmc_pushed. */
+/* What ilk__mpmc_pushed does, for the other side. */
 static inline void ilk__mpmc_popped(ilk_mpmc *ring) ILK_NONBLOCKING {
     ilk_compiler_fence();
     if (ILK_UNLIKELY(ilk_atomic_load(&ring->producers_waiting, memory_order_relaxed) != 0)) { /* MP6 */

@@ -52,7 +52,7 @@ ILK_ALWAYS_INLINE void ilk__owned_end(ilk__owned_rwlock *owned) ILK_NONBLOCKING 
     ilk_atomic_store(&owned->owner, 0, memory_order_relaxed); /* OW1 */
 }
 
-/* As ilk_rwlock_write_lock; the calling thread is then the owner. */
+/* Takes the lock for writing; the calling thread is then the owner. */
 ILK_ALWAYS_INLINE void ilk__owned_write_lock(ilk__owned_rwlock *owned, const char *call) {
     uint32_t word = ilk__rwlock_probe(&owned->lock);
     uint32_t held = word | ILK__RWLOCK_WRITER;
@@ -93,7 +93,7 @@ ILK_ALWAYS_INLINE void ilk__owned_downgrade(ilk__owned_rwlock *owned) {
     ilk_rwlock_downgrade(&owned->lock);
 }
 
-/* As ilk__read_section_begin. */
+/* Begins a read section, as ilk__read_section_begin does. */
 ILK_ALWAYS_INLINE ilk__read_section ilk__owned_read_lock(ilk__owned_rwlock *owned, const char *call) {
     ilk__read_section section;
     if (!ilk__read_section_try_begin(&owned->lock, &section)) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * How often a task may still go before the first of those that wait in a queue of the Swift facade
- * (Sources/SwiftFacade/Sync/Rings/Internal/MPMCWaiters.swift): the bound on overtaking. Not installed, like thread_access.h.
+ * (Sources/SwiftFacade/Sync/Rings/Internal/MPMCWaiters.swift): the bound on overtaking. Not installed, like
+ * thread_access.h.
  *
  *   left      moved by                                        to
  *   any       a task that becomes the first in the queue;     ILK__PASSES + 1
@@ -9,8 +10,8 @@
  *   any       a task or a service that finds the queue empty  0
  *   n > 1     a task that goes before the queue               n - 1
  *   1         nothing: later tasks join the queue, and one that finds it empty writes 0
- * The first two write under the queue's lock. A first task that gives up leaves `left` behind: too low for the next one,
- * never too high.
+ * The first two write under the queue's lock. A first task that gives up leaves `left` behind: too low for the next
+ * one, never too high.
  */
 #ifndef INTERLOCK_INLINE_PASSES_H
 #define INTERLOCK_INLINE_PASSES_H

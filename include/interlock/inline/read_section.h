@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reading under an ilk_rwlock where lock and unlock stand side by side: the unlock is handed the lock's slot,
- * which saves a quarter of the instructions of a read that scales. For the Swift facade's sections; other
- * callers take ilk_rwlock_read_lock and ilk_rwlock_read_unlock. Same states, orders and labels. A section gives up its
- * own share: one within another is counted. What ilk_rwlock_try_read_lock takes within a section is given up there. What
- * ilk_rwlock_read_lock takes within one is given up behind it: there the unlock finds the section's slot, and frees that.
+ * Reading under an ilk_rwlock where lock and unlock stand side by side: the unlock is handed the lock's slot, which
+ * saves a quarter of the instructions of a read that scales. For the Swift facade's sections; other callers take
+ * ilk_rwlock_read_lock and ilk_rwlock_read_unlock. Same states, orders and labels. A section gives up its own share:
+ * one within another is counted. What ilk_rwlock_try_read_lock takes within a section is given up there. What
+ * ilk_rwlock_read_lock takes within one is given up behind it: there the unlock finds the section's slot, and frees
+ * that.
  */
 #ifndef INTERLOCK_INLINE_READ_SECTION_H
 #define INTERLOCK_INLINE_READ_SECTION_H
@@ -32,7 +33,7 @@ static inline ilk_status ilk__read_section_begin_late(ilk_rwlock *lock, ilk__rea
     return status;
 }
 
-/* As ilk_rwlock_read_lock. */
+/* Takes the lock for reading; waits as long as it takes. */
 ILK_ALWAYS_INLINE ilk__read_section ilk__read_section_begin(ilk_rwlock *lock) {
     ilk__read_section section;
     if (!ilk__read_section_try_begin(lock, &section)) {
@@ -41,7 +42,7 @@ ILK_ALWAYS_INLINE ilk__read_section ilk__read_section_begin(ilk_rwlock *lock) {
     return section;
 }
 
-/* As ilk_rwlock_try_read_lock. */
+/* Takes the lock for reading if that needs no waiting: true when taken. */
 static inline bool ilk__read_section_try(ilk_rwlock *lock, ilk__read_section *section) ILK_NONBLOCKING {
     if (ilk__read_section_try_begin(lock, section)) {
         return true;

@@ -71,7 +71,7 @@ ILK_COLD void ilk__rwlock_lock_slow(ilk_rwlock *lock, enum ilk__rwlock_kind kind
 ILK_COLD bool ilk__rwlock_try_lock_slow(ilk_rwlock *lock, enum ilk__rwlock_kind kind) ILK_NONBLOCKING;
 ILK_COLD void ilk__rwlock_unlock_slow(ilk_rwlock *lock, enum ilk__rwlock_kind kind);
 ILK_COLD void ilk__rwlock_downgrade_slow(ilk_rwlock *lock);
-/* As ilk_rwlock_read_lock_until, and says how the reader came in. */
+/* Takes the lock for reading until `deadline_ns` at most, and says how the reader came in. */
 ILK_COLD ilk_status ilk__read_section_begin_slow(ilk_rwlock *lock, ilk__read_section *section,
                                                  uint64_t deadline_ns);
 /* With WRITER just set beside SLOTS: waits for the readers in slots. Neither cold nor inline. */
@@ -142,8 +142,8 @@ ILK_ALWAYS_INLINE bool ilk__slot_count_use(struct ilk__slot_block *block, size_t
 
 /* After a step that another thread may sleep for. */
 ILK_ALWAYS_INLINE void ilk__slot_check_requests(struct ilk__slot_block *block) ILK_NONBLOCKING {
-    /* Pairs with the heavy fence of a writer about to sleep (rwlock/reader_slots.c); an owner that must fence
-     * has ILK__DRAIN_FENCED up, and does on the slow path.
+    /* A light fence: pairs with the heavy fence of a writer about to sleep (rwlock/reader_slots.c); an owner that
+     * must fence has ILK__DRAIN_FENCED up, and does so on the slow path.
      * Forbids: we free the slot, or the word, and miss the wake request; the writer makes it and misses what
      * is free. */
     ilk_compiler_fence();
@@ -180,7 +180,7 @@ ILK_ALWAYS_INLINE bool ilk__rwlock_leave_slot(ilk__read_section *section) ILK_NO
  * the queue is busy, leaves the slot.
  *     reader                          writer
  *       slot = lock                     word |= WRITER
- *       (full fence, or none)           (RW1 is one)  (membarrier, if readers have none)
+ *       (fence, or none)                (RW1 is one)  (heavy fence, if readers have none)
  *       probe the word                  probe the slot
  * Must not happen: both miss the other. */
 ILK_ALWAYS_INLINE bool ilk__rwlock_stay(ilk_rwlock *lock, uint32_t path, ilk__read_section *section)

@@ -58,7 +58,7 @@ static inline bool ilk_semaphore_try_wait(ilk_semaphore *semaphore) ILK_NONBLOCK
     return ilk__semaphore_try_wait_slow(semaphore);
 }
 
-/* As ilk_semaphore_try_wait, for a caller that will wait if there is no permit: diagnosis takes it for an order. */
+/* Takes a permit if there is one, for a caller that will wait if there is none: diagnosis takes it for an order. */
 ILK_MUST_USE static inline bool ilk__semaphore_ask(ilk_semaphore *semaphore) {
     return ILK_LIKELY(ilk__semaphore_take_fast(semaphore)) || ilk__semaphore_ask_slow(semaphore);
 }

@@ -62,7 +62,7 @@ struct ilk__slot_block {
     struct ilk__slot_sample samples[ILK__SLOT_COUNT];
 };
 
-/* Of a thread without a block: every slot occupied, so that fast paths go slow. */
+/* The block of a thread that has none: every slot is occupied, so that fast paths go slow. */
 extern struct ilk__slot_block ilk__no_slots_2;
 
 /* Visible: all copies of the library in a process share one. */

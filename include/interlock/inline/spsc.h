@@ -8,11 +8,11 @@
  * address: compilers would keep the element in memory. And a slow path ends in a call of its own: compilers would
  * join it to the fast one, which then saves registers. docs/rings.md has the figures.
  *
- * Where the capacity is a power of two a mask gives the slot. Elsewhere each side keeps the counter at which its
+ * If the capacity is a power of two, a mask gives the slot. If not, each side keeps the counter at which its
  * lap of the ring began, and moves it on by comparison: no division.
  *
- * A side decides to sleep behind a fence on every thread (membarrier(2)), so the other side's look at the flags
- * after a publication needs none: compiler fences keep the order. docs/rings.md has what holds where the kernel
+ * A side decides to sleep behind a heavy fence (membarrier(2)), so a light fence, a compiler barrier, is enough
+ * between the other side's publication and its look at the flags. docs/rings.md has what holds where the kernel
  * refuses membarrier.
  */
 #ifndef INTERLOCK_INLINE_SPSC_H
@@ -30,8 +30,8 @@ ILK_BEGIN_DECLARATIONS
  *   CONSUMER_ARMING  set as arm_pop begins; cleared as it ends, or by the producer, which then calls nothing.
  *   CONSUMER_ARMED   set by arm_pop in place of ARMING, if that is still up; cleared by the producer or
  *                    closer, which then calls the hook.
- *   CONSUMER_FENCED  set by the consumer with SLEEPS or ARMING, before its fence on every thread. While it is up
- *                    the producer decides behind a fence, and the consumer needs only its own. Cleared by the
+ *   CONSUMER_FENCED  set by the consumer with SLEEPS or ARMING, before its heavy fence. While it is up the producer
+ *                    decides behind a fence, and the consumer needs only a fence of its own. Cleared by the
  *                    producer, once in 1,024 elements if the consumer does not wait; never without membarrier,
  *                    where it is up from the creation.
  *   PRODUCER_…       the same for the other side.
@@ -111,7 +111,7 @@ struct ilk_spsc {
  * tell; reports misuse. */
 bool ilk__spsc_has_room_slow(ilk_spsc *ring, size_t element_size) ILK_NONBLOCKING;
 bool ilk__spsc_has_element_slow(ilk_spsc *ring, size_t element_size) ILK_NONBLOCKING;
-/* The same, but waits. */
+/* Wait until there is room for one, or an element. */
 ILK_COLD ilk_status ilk__spsc_await_room_slow(ilk_spsc *ring, size_t element_size, uint64_t deadline_ns);
 ILK_COLD ilk_status ilk__spsc_await_element_slow(ilk_spsc *ring, size_t element_size, uint64_t deadline_ns);
 /* The producer's: publishes the element that it has copied in. Whether it counts, which a close decides. */
@@ -143,8 +143,8 @@ static inline unsigned char *ilk__spsc_slot(const ilk_spsc *ring, size_t slot, s
     return ring->slots + slot * element_size;
 }
 
-/* Of a ring whose capacity is no power of two. `lap`: of the side that counts by `counter`, which has moved by
- * the capacity at most. */
+/* The slot in a ring whose capacity is no power of two. `lap` belongs to the side that counts by `counter`, which has
+ * moved by the capacity at most. */
 static inline size_t ilk__spsc_place_in_lap(const ilk_spsc *ring, uint64_t counter, uint64_t *lap)
     ILK_NONBLOCKING {
     size_t place = (size_t)(counter - *lap);
@@ -227,7 +227,7 @@ ILK_ALWAYS_INLINE ilk__spsc_answer ilk__spsc_can_pop(ilk_spsc *ring, uint64_t he
 ILK_ALWAYS_INLINE size_t ilk__spsc_publish(ilk_spsc *ring, uint64_t tail, size_t count) ILK_NONBLOCKING {
     /* SP5 release, pairs with SP3 and SP19: the elements are in their slots before tail passes them. */
     ilk_atomic_store(&ring->tail, tail + count, memory_order_release);
-    /* Pairs with the fence on every thread of a consumer going to sleep, and of close.
+    /* A light fence: pairs with the heavy fence of a consumer going to sleep, and of close.
      * Forbids: we publish and miss the flag; the other side sets it and misses the element. */
     ilk_compiler_fence();
     if (ILK_UNLIKELY((ilk__spsc_flags(ring) & ~ILK__SPSC_PRODUCER_WAITS) != 0)) {

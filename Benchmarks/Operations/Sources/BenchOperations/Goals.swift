@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The goals of the operations, whether a run reached them and in which state of the machine; and whether the cost of a node grows with the graph.
+// The goals of the operations, whether a run reached them and in which state of the machine; and whether the cost of a
+// node grows with the graph.
 
 struct Goals {
     private static let job = "InterlockQueue, Job"

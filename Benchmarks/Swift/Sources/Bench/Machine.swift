@@ -32,7 +32,8 @@ struct Neighbours {
         max(0, Self.usedByOthers() - usedAtBegin) / ((ContinuousClock.now - begin) / .seconds(1))
     }
 
-    /// Seconds of CPU time of all processes less this one's and its children's that have ended: the probes (States.swift).
+    /// Seconds of CPU time of all processes less this one's and its children's that have ended: the probes
+    /// (States.swift).
     private static func usedByOthers() -> Double {
         guard let stat = try? String(contentsOfFile: "/proc/stat", encoding: .utf8) else { return 0 }
         let fields = stat.prefix { $0 != "\n" }.split(separator: " ").dropFirst().prefix(8).compactMap {

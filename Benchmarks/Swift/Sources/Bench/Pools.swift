@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The worker pool beside what Swift has for the same work: tasks on it and on the default executor, loops, closures from
-// one thread. All threads of the machine take part, so a slice has a number of operations, not a time.
+// The worker pool beside what Swift has for the same work: tasks on it and on the default executor, loops, closures
+// from one thread. All threads of the machine take part, so a slice has a number of operations, not a time.
 
 import Dispatch
 import Foundation

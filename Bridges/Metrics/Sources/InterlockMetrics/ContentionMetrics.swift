@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Feeds swift-metrics with the contention figures. Figures are totals since the beginning, counters take what is new: so
-// the last totals of each object are kept.
+// Feeds swift-metrics with the contention figures. Figures are totals since the beginning, counters take what is new:
+// so the last totals of each object are kept.
 
 import Interlock
 import Metrics

@@ -16,7 +16,8 @@ import InterlockSync
 /// page.excludes(keychain, downloads)
 /// ```
 ///
-/// Values of the same name are of the same category, and equal where their limits are. A value of constants: may be used from any thread.
+/// Values of the same name are of the same category, and equal where their limits are. A value of constants: may be
+/// used from any thread.
 public struct ExclusionCategory: Sendable, Hashable, CustomStringConvertible {
     /// The name.
     public let name: String
@@ -53,14 +54,14 @@ extension AsyncOperation {
     ///
     /// All categories of the operation are taken together, as the last thing before its work (after dependencies, delay
     /// and conditions), kept through all attempts of a ``RetryPolicy`` and their pauses, and given back when it has
-    /// finished, however it does, or has been dropped unfinished. First come, first served, in each category: no operation
-    /// is overtaken, and no two wait for each other's categories. While it waits, the operation keeps its place in its
-    /// queue, but no thread; a cancellation ends it at once.
+    /// finished, however it does, or has been dropped unfinished. First come, first served, in each category: no
+    /// operation is overtaken, and no two wait for each other's categories. While it waits, the operation keeps its
+    /// place in its queue, but no thread; a cancellation ends it at once.
     ///
-    /// One circle is left: what holds a category waits for an operation that needs it. Where a `flatMap` step holds it, and
-    /// waits for what its closure made, the operation or the step fails with ``OperationDeadlocked``. A group whose child
-    /// needs what the group holds never ends; ``explainWaiting()`` names category and holder. Waits inside a closure are
-    /// not seen.
+    /// One cycle is left: what holds a category waits for an operation that needs it. Where a `flatMap` step holds it,
+    /// and waits for what its closure made, the operation or the step fails with ``OperationDeadlocked``. A group whose
+    /// child needs what the group holds never ends; ``explainWaiting()`` names category and holder. Waits inside a
+    /// closure are not seen.
     ///
     /// To be called before the start, later is misuse; further calls add categories. May be called from any thread.
     ///

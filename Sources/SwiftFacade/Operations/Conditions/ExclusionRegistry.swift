@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The categories of mutual exclusion of the process. An operation comes with a ticket for all its categories. Under one
-// lock it takes a place in each category that has one left, and joins the queue of each other one; a place that is given
-// back goes to the first of the queue. A ticket with a place in every category is taken.
+// lock it takes a place in each category that has one left, and joins the queue of each other one; a place that is
+// given back goes to the first of the queue. A ticket with a place in every category is taken.
 //
-// A ticket may have a place in one category while it waits in another. That cannot close a circle: a ticket joins all
+// A ticket may have a place in one category while it waits in another. That cannot close a cycle: a ticket joins all
 // its queues in one section, so of two tickets the same one is first in every category that both want. The first ticket
 // of all waits for tickets that are taken only. For the same reason nothing is overtaken, and nothing starves.
 //
@@ -22,7 +22,7 @@ enum ExclusionRegistry {
     /// A category in use.
     struct Entry {
         let limit: Int
-        /// Places nobody has.
+        /// The places that no operation has.
         var free: Int
         /// The tickets with a place, by the order in which they got it.
         var owners: [ExclusionTicket] = []
@@ -49,7 +49,7 @@ enum ExclusionRegistry {
         }
     }
 
-    /// The operations that hold `category`; for the search for circles.
+    /// The operations that hold `category`; for the search for cycles.
     static func holders(of category: ExclusionCategory) -> [Operation] {
         tickets(in: category.name, holding: true).compactMap(\.operation)
     }

@@ -34,8 +34,8 @@ public struct OperationCondition: Sendable {
         self.ask = ask
     }
 
-    /// A condition that holds where `holds` returns true; the reason of a refusal is ``ConditionUnmet``, or what `holds`
-    /// throws.
+    /// A condition that holds where `holds` returns true; the reason of a refusal is ``ConditionUnmet``, or what
+    /// `holds` throws.
     public static func that(
         _ name: String,
         _ holds: @escaping @Sendable () async throws -> Bool
@@ -65,8 +65,8 @@ public struct OperationCondition: Sendable {
     /// Holds where both do. This one is asked first; where it refuses, the other is not asked.
     public func and(_ other: OperationCondition) -> OperationCondition { .all([self, other]) }
 
-    /// Holds where one of both does. This one is asked first; where it holds, the other is not asked. Where both refuse,
-    /// the reason is a ``ConditionUnmet`` with both reasons.
+    /// Holds where one of both does. This one is asked first; where it holds, the other is not asked. Where both
+    /// refuse, the reason is a ``ConditionUnmet`` with both reasons.
     public func or(_ other: OperationCondition) -> OperationCondition {
         let name = "(\(name) or \(other.name))"
         return OperationCondition(asked: name) { [ask] question in
@@ -95,7 +95,7 @@ public struct OperationCondition: Sendable {
     // MARK: Built in
 
     /// Refuses where a dependency ended with an error, a cancellation included; the reason is the error of the first in
-    /// order. Of an operation of another class only a cancellation is known.
+    /// order. An operation of another class only shows that it was cancelled.
     public static let noFailedDependencies = OperationCondition("no failed dependencies") { operation in
         for dependency in operation.dependencies {
             if let ended = dependency as? any GatedOperation {
@@ -106,8 +106,8 @@ public struct OperationCondition: Sendable {
         }
     }
 
-    /// Refuses where a dependency was cancelled, whatever its result; the reason is ``OperationCancelled`` with the name
-    /// of the first in order.
+    /// Refuses where a dependency was cancelled, whatever its result; the reason is ``OperationCancelled`` with the
+    /// name of the first in order.
     public static let noCancelledDependencies = OperationCondition("no cancelled dependencies") { operation in
         for dependency in operation.dependencies where dependency.isCancelled {
             throw OperationCancelled(operation: bareMisuseName(dependency.name, of: dependency))
@@ -118,8 +118,8 @@ public struct OperationCondition: Sendable {
 extension AsyncOperation {
     /// Asks `condition` between the start of the operation and its work.
     ///
-    /// Conditions are asked one after the other, in the order they were added, when the dependencies have finished and a
-    /// delay has passed. The first that refuses ends the operation with ``ConditionRefused``; the work never runs.
+    /// Conditions are asked one after the other, in the order they were added, when the dependencies have finished and
+    /// a delay has passed. The first that refuses ends the operation with ``ConditionRefused``; the work never runs.
     /// Meanwhile the operation keeps its place in its queue, but no thread; a cancellation ends it at once.
     ///
     /// To be called before the start; later is misuse. May be called from any thread.

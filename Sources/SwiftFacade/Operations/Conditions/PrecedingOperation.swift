@@ -3,7 +3,7 @@
 // A condition that has an operation run before it is asked. The operation that is asked has started and keeps its place
 // in its queue; so what precedes it runs in that place (ResumePlace.swift), as what a `flatMap` step makes.
 //
-// One circle remains, as there: it waits for the operation, or for one behind it in the same serial queue. It is
+// One cycle remains, as there: it waits for the operation, or for one behind it in the same serial queue. It is
 // searched for before the wait.
 
 import Foundation
@@ -20,7 +20,7 @@ struct ConditionQuestion: Sendable {
 }
 
 extension OperationCondition {
-    /// The same condition, asked when an operation has ended that `make` makes: a log-in before "is logged in".
+    /// This condition, asked when an operation has ended that `make` makes: a log-in before "is logged in".
     ///
     /// ```swift
     /// let loggedIn = OperationCondition.that("logged in") { true }
@@ -28,14 +28,15 @@ extension OperationCondition {
     /// ```
     ///
     /// The operation runs once each time the condition is asked, in the place that the asked operation keeps in its
-    /// queue, whatever the queue's limit; observers of the asked one are told by `didProduce`. A cancellation of the
-    /// asked operation, or its end, cancels it. Where it could never end, because it waits for the asked operation or for
-    /// one behind that in the same serial queue, or was started before, the condition refuses with ``ChildRefused`` as
-    /// the reason. In wider queues, and around several, such circles are not seen.
+    /// queue, whatever the queue's limit; observers of the asked one learn of it by `didProduce`. A cancellation of the
+    /// asked operation, or its end, cancels it. Where it could never end, because it waits for the asked operation or
+    /// for one behind that in the same serial queue, or was started before, the condition refuses with ``ChildRefused``
+    /// as the reason. In wider queues, and around several, such cycles are not seen.
     ///
     /// - Parameters:
     ///   - policy: where the operation fails or is cancelled: with `.fail` the condition refuses, and its error is the
-    ///     reason; with `.ignore` the condition is asked. Of an operation of another class only a cancellation is known.
+    ///     reason; with `.ignore` the condition is asked. An operation of another class only shows that it was
+    ///     cancelled.
     ///   - make: given the operation that is asked. Returns one that is in no queue and was not started, of any class;
     ///     nil where none is needed; what it throws refuses.
     public func preceded(
@@ -51,7 +52,7 @@ extension OperationCondition {
         }
     }
 
-    /// The same condition without the operations that would precede it, in the conditions it is made of too.
+    /// This condition without the operations that would precede it, also in the conditions it is made of.
     public var silent: OperationCondition {
         OperationCondition(asked: name) { [ask] question in
             var question = question
@@ -72,7 +73,7 @@ extension AsyncOperation {
         guard record.withLock({ $0.beginWaiting(for: waits) { $0.preceding = first } }) else {
             throw CancellationError()
         }
-        // From now on an edge that would close a circle with it is reported.
+        // From now on an edge that would close a cycle with it is reported.
         if pathClosed(byAwaiting: first) != nil { throw refused(first, .waitsForGroup) }
         let ended = Promise<(any Error)?>()
         ChildEnd.of(first) { ended.fulfil($0) }
@@ -98,7 +99,7 @@ extension AsyncOperation {
         if !ChildEnd.isUnstarted(first) { return .hasStarted }
         var met = Met()
         let queue = place.queue(of: self)
-        return GroupCircle.reason(against: [first], in: self, behind: queue, isKnown: { _ in false }, &met)
+        return GroupCycle.reason(against: [first], in: self, behind: queue, isKnown: { _ in false }, &met)
     }
 
     /// What its condition waits for.

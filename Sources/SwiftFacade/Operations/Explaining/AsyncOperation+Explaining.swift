@@ -10,24 +10,26 @@ extension AsyncOperation {
     /// What this operation waits for, and what that waits for, up to what runs or was never started.
     ///
     /// For a graph that hangs: the text has a line for each operation, with the names of all that holds it up. An
-    /// operation that runs is told as running. Empty where this operation has finished.
+    /// operation that runs is shown as running. Empty where this operation has finished.
     ///
     /// May be called from any thread. Blocks for the lock of one operation or queue at a time, and asks operations of
     /// other classes for `isFinished`, `isExecuting`, `isReady` and `dependencies`.
     ///
-    /// - Complexity: O(*v* + *e*) in the unfinished operations above and their edges.
+    /// - Complexity: O(*v* + *e*) in the unfinished upstream operations and their edges.
     public final func explainWaiting() -> WaitExplanation { WaitWalk.explain([self]) }
 }
 
 extension OperationQueue {
     /// What the operations in this queue wait for, and what that waits for, in this queue and in others.
     ///
-    /// As ``AsyncOperation/explainWaiting()``, for all that are in the queue now.
+    /// The text has a line for each operation, with the names of all that holds it up. Empty where the queue is empty.
+    /// May be called from any thread. Blocks for the lock of one operation or queue at a time, and asks operations of
+    /// other classes for `isFinished`, `isExecuting`, `isReady` and `dependencies`.
     public func explainWaiting() -> WaitExplanation { WaitWalk.explain(operations, in: self) }
 }
 
 extension OperationQueue: ExplainingQueue {
-    /// The same for every operation that waits for no other.
+    /// The reason is the same for every operation that waits for no other.
     func reasonNotStarted(_ operation: AnyObject) -> WaitReason? {
         let name = bareMisuseName(name, of: self)
         if isSuspended { return .queueSuspended(name) }
@@ -40,13 +42,13 @@ extension OperationQueue: ExplainingQueue {
 }
 
 extension AsyncOperation {
-    var standing: OperationStanding { record.withLock { $0.standing } }
+    var waitStatus: OperationWaitStatus { record.withLock { $0.waitStatus } }
 
     /// Before the operation is added to `queue` by a call of this module. A second time is misuse: Foundation would
     /// stop the program without a name.
     func enlist(in queue: OperationQueue) {
         let before = record.withLock { record in
-            let before = record.standing
+            let before = record.waitStatus
             if before.phase == .waiting, before.queue == nil { record.held.queue = queue }
             return before
         }
@@ -68,7 +70,7 @@ extension AsyncOperation {
     }
 
     /// For an operation whose work waits for others (`AwaitingOperation`), before it waits for `other`: the path that
-    /// would close a circle, or nil; then the edge is checked like a dependency from now on, until either finishes.
+    /// would close a cycle, or nil; then the edge is checked like a dependency from now on, until either finishes.
     func pathClosed(byAwaiting other: Operation) -> [Operation]? {
         var walk = DependencyGraph.Walk()
         let path = DependencyGraph.lock.withLock { pathClosed(byAwaiting: other, &$0, &walk) }
@@ -76,7 +78,7 @@ extension AsyncOperation {
         return path
     }
 
-    /// The same under the graph's lock. The caller frees `walk` after it.
+    /// Finds that path under the graph's lock. The caller frees `walk` after releasing the lock.
     func pathClosed(
         byAwaiting other: Operation,
         _ graph: inout DependencyGraph.State,
@@ -89,13 +91,13 @@ extension AsyncOperation {
             dependency: other,
             isForeign: gated == nil,
             isDependedUpon: record.withLock { $0.isDependedUpon },
-            below: vertex(in: &graph.order),
-            above: gated?.vertexAsDependency(in: &graph.order)
+            downstream: vertex(in: &graph.order),
+            upstream: gated?.vertexAsDependency(in: &graph.order)
         )
         let path = graph.path(closedBy: &edge, &walk)
         if path != nil { return path }
-        if gated == nil, let below = edge.below, !other.isFinished {
-            graph.foreign.add(other, waitedForBy: .work(self), at: below, &graph.order, &walk)
+        if gated == nil, let downstream = edge.downstream, !other.isFinished {
+            graph.foreign.add(other, waitedForBy: .work(self), at: downstream, &graph.order, &walk)
         }
         _ = graph.addChecked(edge, &walk)
         return nil

@@ -2,10 +2,10 @@
 //
 // What operations wait for, for the walk of Pool/Queue/Explaining/WaitWalk.swift.
 //
-// Foundation does not tell whether an operation is in a queue. A queue of this module is known to the operation, and so
-// is one that it was added to by a call of this module. For the rest: a queue that is given an operation asks it at
-// once whether it is ready. An `AsyncOperation` that was not asked yet is in no queue; one that was may be, or its user
-// has asked. Of operations of other classes nothing is known.
+// Foundation does not say whether an operation is in a queue. The operation knows a queue of this module, and one that
+// it was added to by a call of this module. Any other queue that is given an operation asks it at once whether it is
+// ready. So an `AsyncOperation` that was not asked yet is in no queue; one that was asked may be in a queue, or its
+// user has asked. Nothing is known about operations of other classes.
 
 import Foundation
 import InterlockPool
@@ -33,12 +33,12 @@ extension ExplainingQueue {
 }
 
 /// What the record knows of the waiting of its operation.
-struct OperationStanding {
+struct OperationWaitStatus {
     var phase: WorkState.Phase
     var admission: WaitReason?
     var isCancelled: Bool
     var hasOutcome: Bool
-    /// Whether somebody has asked if it is ready: nobody has added it to a queue otherwise.
+    /// Whether a queue or a user has asked if it is ready. If not, it is in no queue.
     var wasAsked: Bool
     var queue: (any ExplainingQueue)?
     /// The light job for which the operation stands.
@@ -71,25 +71,25 @@ extension WaitWalk {
 extension Operation: WaitingWork {
     package var nameInExplanations: String { bareMisuseName(name, of: self) }
 
-    package func above(_: inout WaitWalk) -> [any WaitingWork] {
-        guard let job = (self as? any GatedOperation)?.standing.job else { return waitedForItself }
+    package func upstreamWork(_: inout WaitWalk) -> [any WaitingWork] {
+        guard let job = (self as? any GatedOperation)?.waitStatus.job else { return waitedForItself }
         return waitedForItself + [job]
     }
 
     package func isInNoQueue(_ walk: WaitWalk) -> Bool {
         walk.queueOf[ObjectIdentifier(self)] == nil
-            && (self as? any GatedOperation)?.standing.isInNoQueue == true
+            && (self as? any GatedOperation)?.waitStatus.isInNoQueue == true
     }
 
-    package func reasons(_ above: [any WaitingWork], _ walk: inout WaitWalk) -> [WaitReason]? {
+    package func reasons(_ upstream: [any WaitingWork], _ walk: inout WaitWalk) -> [WaitReason]? {
         markSuspended(&walk)
-        let standing = (self as? any GatedOperation)?.standing
-        let isWorking = standing.map { $0.phase != .waiting } ?? isExecuting
+        let waitStatus = (self as? any GatedOperation)?.waitStatus
+        let isWorking = waitStatus.map { $0.phase != .waiting } ?? isExecuting
         if isFinished { return nil }
-        return isWorking ? reasonsNotFinished(standing, above) : reasonsNotStarted(standing, &walk)
+        return isWorking ? reasonsNotFinished(waitStatus, upstream) : reasonsNotStarted(waitStatus, &walk)
     }
 
-    /// Of an operation of another class nothing tells that it is a child.
+    /// An operation of another class does not know that it is a child: the walk notes it.
     private func markSuspended(_ walk: inout WaitWalk) {
         guard let name = (self as? any SuspendableGroup)?.suspension.suspendedBy else { return }
         for child in (self as? any AwaitingOperation)?.awaitedOperations ?? []
@@ -99,25 +99,26 @@ extension Operation: WaitingWork {
     }
 
     private func reasonsNotFinished(
-        _ standing: OperationStanding?,
-        _ above: [any WaitingWork]
+        _ waitStatus: OperationWaitStatus?,
+        _ upstream: [any WaitingWork]
     ) -> [WaitReason] {
-        if let job = standing?.job, !job.isFinished { return [.dependency(job.bareName)] }
-        let own: [WaitReason] = [standing?.admission ?? .work]
+        if let job = waitStatus?.job, !job.isFinished { return [.dependency(job.bareName)] }
+        let own: [WaitReason] = [waitStatus?.admission ?? .work]
         guard self is any AwaitingOperation else { return own }
         let preceding = (self as? any GatedOperation)?.preceding
-        return own + above.filter { $0 !== preceding }.map { .child($0.nameInExplanations) }
+        return own + upstream.filter { $0 !== preceding }.map { .child($0.nameInExplanations) }
     }
 
-    private func reasonsNotStarted(_ standing: OperationStanding?, _ walk: inout WaitWalk) -> [WaitReason] {
-        let isCancelled = standing?.isCancelled ?? self.isCancelled
-        let queue: AnyObject? = standing?.queue ?? walk.queueOf[ObjectIdentifier(self)]
+    private func reasonsNotStarted(_ waitStatus: OperationWaitStatus?, _ walk: inout WaitWalk) -> [WaitReason]
+    {
+        let isCancelled = waitStatus?.isCancelled ?? self.isCancelled
+        let queue: AnyObject? = waitStatus?.queue ?? walk.queueOf[ObjectIdentifier(self)]
         var reasons: [WaitReason] = []
         if !isCancelled {
             reasons = dependencies.filter { !$0.isFinished }.map { walk.reason(toWaitFor: $0) }
         }
-        if standing?.hasOutcome == true { reasons.append(.outcomeRecorded) }
-        if let group = standing?.suspension?.suspendedBy ?? walk.suspendedIn[ObjectIdentifier(self)] {
+        if waitStatus?.hasOutcome == true { reasons.append(.outcomeRecorded) }
+        if let group = waitStatus?.suspension?.suspendedBy ?? walk.suspendedIn[ObjectIdentifier(self)] {
             reasons.append(.groupSuspended(group))
         } else if let queue = queue as? any ExplainingQueue {
             // Held up by a dependency, it would not be started by an idle queue either.
@@ -132,7 +133,7 @@ extension Operation: WaitingWork {
         return reasons
     }
 
-    /// Of a Foundation queue, the same for all of its operations: asked for once.
+    /// A queue of Foundation gives one answer for all of its operations: it is asked once.
     private func reasonNotStarted(in queue: any ExplainingQueue, _ walk: inout WaitWalk) -> WaitReason? {
         if let node = queue as? WorkNode { return walk.reasonNotBegun(node) }
         guard queue is OperationQueue else { return queue.reasonNotStarted(self) }
@@ -148,16 +149,16 @@ extension Operation: WaitingWork {
 extension Operation {
     /// Its dependencies and what its work waits for, also through light jobs, and what its condition waits for.
     var waitedFor: [Operation] {
-        guard let job = (self as? any GatedOperation)?.standing.job else { return waitedForItself }
-        return waitedForItself + job.operationsAbove.compactMap { $0.work as? Operation }
+        guard let job = (self as? any GatedOperation)?.waitStatus.job else { return waitedForItself }
+        return waitedForItself + job.upstreamOperations.compactMap { $0.work as? Operation }
     }
 
-    /// The same without those that a light job waits for.
+    /// Its dependencies and what its work and its condition wait for, without what a light job waits for.
     fileprivate var waitedForItself: [Operation] {
-        var above = dependencies
-        if let awaiting = self as? any AwaitingOperation { above += awaiting.awaitedOperations }
-        if let preceding = (self as? any GatedOperation)?.preceding { above.append(preceding) }
-        return above
+        var upstream = dependencies
+        if let awaiting = self as? any AwaitingOperation { upstream += awaiting.awaitedOperations }
+        if let preceding = (self as? any GatedOperation)?.preceding { upstream.append(preceding) }
+        return upstream
     }
 
     /// Whether Foundation holds it back for no dependency, without telling an `AsyncOperation` that it was asked.

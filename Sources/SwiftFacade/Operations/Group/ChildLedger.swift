@@ -6,7 +6,7 @@
 //     gathering ──begin──▶ running ──last child ends──▶ ended
 //         └──abandon──▶ abandoned ──begin, none left──▶ ended
 //
-// `close` refuses further children in any stage. One call is told that the last child has ended: `begin`, where there
+// `close` refuses further children in any stage. One call answers that the last child has ended: `begin`, where there
 // is none, or `remove`.
 
 import Foundation

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The parts of a group's progress. Nothing but numbers until somebody asks for the progress.
+// The parts of a group's progress: nothing but numbers until a caller asks for the progress.
 
 import Foundation
 import InterlockPool
 import InterlockSync
 
 struct ChildWeights {
-    /// Of one child: the sum of two thousand million fits.
+    /// The greatest weight of one child: the sum of two thousand million children fits.
     static let most: Int64 = 1 << 32
 
     private var unfinished: [ObjectIdentifier: (child: Operation, weight: Int64)] = [:]

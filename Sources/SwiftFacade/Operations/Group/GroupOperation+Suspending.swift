@@ -24,16 +24,16 @@ extension GroupOperation: SuspendableGroup {
     /// A group that is cancelled, or fails so that the others are cancelled, ends: suspended or not. A child that is
     /// cancelled alone ends when the group is resumed, at the latest.
     ///
-    /// Where the children run in a queue that was given, and is not the group's own, those that it starts meanwhile keep
-    /// their places in it, and no thread, until the group is resumed. An operation of another class that this queue had
-    /// been given before begins.
+    /// If the children run in a queue that was given, and is not the group's own, those that it starts meanwhile keep
+    /// their places in it, and no thread, until the group is resumed. An operation of another class that was in this
+    /// queue before begins.
     ///
     /// - Complexity: O(1), and the groups within; for a queue of the group's own, as its suspension.
     public final func suspend() { suspension.suspend(bareName) }
 
     /// Lets children begin again, unless a group around this one is suspended. Thread-safe; does not wait for anything.
     ///
-    /// - Complexity: as ``suspend()``, and what was held.
+    /// - Complexity: O(1), and the groups within and what was held.
     public final func resume() { suspension.resume() }
 }
 

@@ -48,7 +48,7 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
         var results: [Result<Element, any Error>] = []
         var observers: [OperationObserver] = []
         var weights = ChildWeights()
-        /// Where the children run, once the group does.
+        /// The queue in which the children run, once the group runs.
         var queue: (any GroupQueue)?
         /// Nothing else runs in that queue.
         var isQueueAlone = false
@@ -105,7 +105,9 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
         begin(name)
     }
 
-    /// The same for children in `queue`, of the other kind.
+    /// Makes a group whose children run in an ``InterlockQueue``, which may be the group's own, of any width. There
+    /// they run in the group's place. A child that waits for an operation behind the group in the same serial queue is
+    /// refused, and so is the group that has one when it begins: it fails with ``ChildRefused``.
     public init(name: String? = nil, on queue: InterlockQueue, onFailure: FailurePolicy = .cancelOthers) {
         home = .given(queue.core)
         ledger = ChildLedger(onFailure)
@@ -129,8 +131,8 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
     ///   misuse.
     /// - Throws: ``ChildRefused``, and the child stays the caller's: after the group's end, its cancellation or, where
     ///   that cancels the others, a failure; for a child that was started or waits for the group.
-    /// - Complexity: O(1), and the unfinished operations above and in the child with their edges; a group that begins
-    ///   looks through those of its children again. Takes the lock of ``AsyncOperation/addDependency(_:)``.
+    /// - Complexity: O(1), and the unfinished operations upstream of the child and in it, with their edges; a group
+    ///   that begins looks through those of its children again. Takes the lock of ``AsyncOperation/addDependency(_:)``.
     public final func add(_ child: AsyncOperation<Element>, weight: Int64 = 1) throws(ChildRefused) {
         try admit(child, weight) { $0.children.append(child) }
     }
@@ -142,7 +144,7 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
         try admit(child, weight) { _ in }
     }
 
-    /// Has `observer` told of each child of this module that has not been started.
+    /// Has `observer` observe each child of this module that has not been started.
     public final func addChildObserver(_ observer: OperationObserver) {
         members.withLock { $0.observers.append(observer) }
     }
@@ -161,7 +163,7 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
         }
         var met = Met()
         var walk = DependencyGraph.Walk()
-        // The lock of the graph: an edge that closes a circle with this child is added before or after.
+        // The lock of the graph: an edge that closes a cycle with this child is added before or after.
         let admission: Admission = DependencyGraph.lock.withLock { graph in
             if let reason = refusal(of: child, &met) { return Admission(refusal: reason, starts: false) }
             let admission = ledger.admit(child) {
@@ -189,14 +191,14 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
 
     private func refusal(of child: Operation, _ met: inout Met) -> ChildRefused.Reason? {
         if child === self { return .waitsForGroup }
-        return ChildEnd.isUnstarted(child) ? circle(through: [child], &met) : .hasStarted
+        return ChildEnd.isUnstarted(child) ? cycle(through: [child], &met) : .hasStarted
     }
 
-    private func circle(
+    private func cycle(
         through children: [Operation],
         _ met: inout Met
     ) -> ChildRefused.Reason? {
-        GroupCircle.reason(
+        GroupCycle.reason(
             against: children,
             in: self,
             behind: members.withLock { $0.ownQueue },
@@ -209,16 +211,16 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
 
     /// Starts the children.
     public final override func execute() {
-        let own: (any GroupQueue)? = QueueCore.lender(to: self) ?? StepPlace.currentLender
+        let own: (any GroupQueue)? = QueueCore.outerQueue(of: self) ?? StepPlace.currentOuterQueue
         let (queue, isAlone) = childQueue()
         members.withLock { ($0.queue, $0.isQueueAlone, $0.ownQueue) = (queue, isAlone, own) }
         if isAlone { suspension.begin(queue) }
         var met = Met()
         let waiting = ledger.unfinished
-        if let reason = circle(through: waiting, &met) {
+        if let reason = cycle(through: waiting, &met) {
             let child = waiting.first { child in
                 var met = Met()
-                return circle(through: [child], &met) != nil
+                return cycle(through: [child], &met) != nil
             }
             let name = child.map { bareMisuseName($0.name, of: $0) } ?? "?"
             finish(error: ChildRefused(group: bareName, child: name, reason: reason))
@@ -234,18 +236,18 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
         case .given(let queue):
             return queue.hasPlace(for: self) ? (queue.placeForChildren(), true) : (queue, false)
         case .own(let limit):
-            if let core = QueueCore.lender(to: self) {
+            if let core = QueueCore.outerQueue(of: self) {
                 let queue = QueueCore(
                     name: bareName,
                     pool: core.pool,
                     isBlocking: node?.taskPool === WorkerPool.blocking,
                     limit: limit,
                     isSuspended: false,
-                    lender: core
+                    outerQueue: core
                 )
                 return (queue, true)
             }
-            let queue = StepPlace.currentLender.map { StepPlace(in: $0) } ?? OperationQueue()
+            let queue = StepPlace.currentOuterQueue.map { StepPlace(in: $0) } ?? OperationQueue()
             queue.name = bareName
             queue.underlyingQueue = nil
             if qualityOfService != .default { queue.qualityOfService = qualityOfService }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the children of a group run. A group keeps its place in its own queue until its last child has ended. In a
-// serial queue, or one full of groups, children in the same queue would wait for places for ever: there they run in the
-// group's place (StepPlace.swift). A queue of the group's own is in that place, too: what its children begin in the queue
-// around the group.
+// The queue in which the children of a group run. A group keeps its place in its own queue until its last child has
+// ended. In a serial queue, or one full of groups, children in the same queue would wait for places for ever: there
+// they run in the group's place (StepPlace.swift). A queue of the group's own is in that place, too: what its children
+// begin in the queue around the group.
 //
-// One circle remains, as with `flatMap`: a child that waits for the group, or for an operation behind it in the same
+// One cycle remains, as with `flatMap`: a child that waits for the group, or for an operation behind it in the same
 // serial queue. It is searched for before the child is taken.
 
 import Foundation
@@ -28,7 +28,7 @@ protocol GroupQueue: AnyObject, Sendable {
 extension OperationQueue: GroupQueue {
     func addChild(_ child: Operation) { addOperation(child) }
 
-    func hasPlace(for operation: Operation) -> Bool { StepPlace.currentLender === self }
+    func hasPlace(for operation: Operation) -> Bool { StepPlace.currentOuterQueue === self }
 
     func placeForChildren() -> any GroupQueue {
         let place = StepPlace(in: self)
@@ -55,8 +55,8 @@ struct Met {
     }
 }
 
-/// The search for a circle through a group.
-enum GroupCircle {
+/// The search for a cycle through a group.
+enum GroupCycle {
     /// Why `children` could never end in `group`, or nil. `isKnown`: what need not be walked.
     ///
     /// - Parameter behind: the queue in which the group holds a place, if it is serial the only one.
@@ -73,13 +73,13 @@ enum GroupCircle {
         let queued = Set((queue?.queuedBehindOnlyPlace ?? []).map(ObjectIdentifier.init))
         while let operation = pending.popLast() {
             if operation.isFinished { continue }
-            for above in operation.waitedFor {
-                if above === group { return .waitsForGroup }
-                if !met.insert(above) || isKnown(above) { continue }
-                if queued.contains(ObjectIdentifier(above)), ChildEnd.isUnstarted(above) {
-                    return .waitsForPlace(bareMisuseName(above.name, of: above))
+            for upstream in operation.waitedFor {
+                if upstream === group { return .waitsForGroup }
+                if !met.insert(upstream) || isKnown(upstream) { continue }
+                if queued.contains(ObjectIdentifier(upstream)), ChildEnd.isUnstarted(upstream) {
+                    return .waitsForPlace(bareMisuseName(upstream.name, of: upstream))
                 }
-                pending.append(above)
+                pending.append(upstream)
             }
         }
         return nil

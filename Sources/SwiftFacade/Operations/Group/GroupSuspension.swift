@@ -6,7 +6,7 @@
 // - where the children run in a queue of others, in `held`: what the group has not yet given to that queue, and what
 //   that queue has started (AsyncOperation+Admission.swift).
 //
-// A suspension reaches the groups within, told from the outside inward: an inner group is suspended by its own call or
+// A suspension reaches the groups within, from the outside inward: an inner group is suspended by its own call or
 // by the group around it. A group that is cancelled, fails or ends holds nothing any more: its children have been
 // cancelled and have to end.
 //
@@ -48,7 +48,7 @@ final class GroupSuspension: Sendable {
     private struct Release {
         var held: [Held] = []
         var kept: [GroupSuspension] = []
-        /// Groups that are to be told what the one around them is suspended by.
+        /// Groups that are still to learn by what the one around them is suspended.
         var untold: [(GroupSuspension, by: String?)] = []
 
         func run() {
@@ -119,7 +119,7 @@ final class GroupSuspension: Sendable {
         }
         let inner = tree.inner.compactMap(\.suspension)
         release.kept += inner
-        // Taken from the end: the first is told first.
+        // Taken from the end: the first group learns of it first.
         release.untold += inner.reversed().map { ($0, name) }
     }
 

@@ -14,7 +14,7 @@ protocol ObservedOperation: Operation {
 }
 
 extension AsyncOperation {
-    /// Has `observer` told of each later change; of the end at once where the operation has finished.
+    /// Has `observer` called at each later change; at once, for the end, where the operation has finished.
     ///
     /// May be called from any thread.
     ///
@@ -32,7 +32,8 @@ extension AsyncOperation {
         queue.enqueue(other)
     }
 
-    /// The same for a queue of the other kind.
+    /// Adds `other`, which this operation has made, to an ``InterlockQueue``, and tells the observers' `didProduce`.
+    /// The other operation is independent of this one: it may outlast it.
     public final func produce(_ other: Operation, on queue: InterlockQueue) {
         announceProduced(other)
         queue.enqueue(other)

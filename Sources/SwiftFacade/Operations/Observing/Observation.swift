@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The listeners of one operation, and the order in which they are told. Several threads change an operation at once; a
-// listener that each of them called would hear of the end before the cancellation, or twice at a time. So an event is
-// posted to a list, and the thread that finds nobody delivering delivers until the list is empty:
+// The listeners of one operation, and the order in which they are called. Several threads change an operation at once;
+// a listener that each of them called would hear of the end before the cancellation, or twice at a time. So an event is
+// posted to a list, and a thread that finds no other delivering delivers until the list is empty:
 //
 //   thread that cancels                      thread that finishes
 //   posts .cancelled, delivers it
@@ -91,7 +91,7 @@ final class Observation: Sendable {
 }
 
 extension Observation.State {
-    /// Whether the event is to be told; marks those that come once.
+    /// Whether the event is to be delivered; marks those that come once.
     mutating func accepts(_ event: Observation.Event) -> Bool {
         if isOver { return false }
         let mark: Observation.Told

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an observer is told of an operation, whatever the type of its result.
+// What an observer learns of an operation, whatever the type of its result.
 
 import Foundation
 import InterlockPool
@@ -18,11 +18,11 @@ import InterlockSync
 ///
 /// Each closure runs once for an operation, `didProduce` once for each operation produced, in the order of the members
 /// below; `didCancel`, and `didProduce` of what a condition has run first, may come at any place before `didFinish`,
-/// which is the last. The observers of one operation run one at a time, in the order they were added, on the thread that
-/// makes the change; what changes meanwhile is told by that thread, next. They run outside all locks, must not block, and
-/// are freed when the operation has finished.
+/// which is the last. The observers of one operation run one at a time, in the order they were added, on the thread
+/// that makes the change; what changes meanwhile is delivered by that thread, next. They run outside all locks, must
+/// not block, and are freed when the operation has finished.
 public struct OperationObserver: Sendable {
-    /// Told of an operation.
+    /// Called with an operation.
     public typealias Handler = @Sendable (Operation) -> Void
 
     /// It is being added to a queue: by `enqueue`, `AsyncOperation.enqueued(on:)`, a group, a scope or a queue of
@@ -30,7 +30,7 @@ public struct OperationObserver: Sendable {
     public var didEnqueue: Handler?
     /// It was started, and will run unless it is cancelled or refused.
     public var willStart: Handler?
-    /// Its work begins. Not told of one that ends without having run.
+    /// Its work begins. Not called for one that ends without having run.
     public var didStart: Handler?
     /// It has made another operation: the second one.
     public var didProduce: (@Sendable (Operation, Operation) -> Void)?

@@ -81,7 +81,7 @@ extension AsyncOperation {
         guard mayEnter else { return }
         switch ticket.enter() {
         case .taken: goOn(place, hasWaited: hasWaited)
-        // A cancellation may have broken the circle since, and the work have begun.
+        // A cancellation may have broken the cycle since, and the work have begun.
         case .waits: if let deadlock = ticket.deadlock() { refuseAdmission(deadlock) }
         case .withdrawn: return
         }
@@ -100,9 +100,9 @@ extension AsyncOperation {
         }
         guard mayRun else { return }
         if let limit, limit.duration <= .zero {
-            // The work has not begun: nobody is told to stop it.
+            // The work has not begun, so no handler is called to stop it.
             _ = limitIsFirst(limit.duration, hasBegun: false)
-            // Where the limit was first, the record keeps that error.
+            // If the limit was first, the record keeps that error.
             finish(error: cancellationError)
             return
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Operations whose work is run more than once: the initializers for the three kinds of closures, with a `RetryPolicy` or
-// a `RepeatPolicy`.
+// Operations whose work is run more than once: the initializers for the three kinds of closures, with a `RetryPolicy`
+// or a `RepeatPolicy`.
 
 import Foundation
 import InterlockPool
@@ -11,8 +11,8 @@ extension AsyncOperation {
     /// Wraps a completion-handler function that is called again where it fails.
     ///
     /// Each attempt gets a completion of its own; calls of an earlier one are ignored. One that is dropped without a
-    /// call is a failed attempt, with ``OperationAbandoned``. The last error ends the operation. In a pause the operation
-    /// keeps its place in its queue, but no thread; a cancellation ends it at once.
+    /// call is a failed attempt, with ``OperationAbandoned``. The last error ends the operation. In a pause the
+    /// operation keeps its place in its queue, but no thread; a cancellation ends it at once.
     public convenience init(
         name: String? = nil,
         retry policy: RetryPolicy,
@@ -82,8 +82,8 @@ extension AsyncOperation {
         )
     }
 
-    /// Runs an `async` closure that is run again where it succeeds, each time in a task of its own; else as the form for
-    /// completion handlers. Cancelling the operation cancels the task.
+    /// Runs an `async` closure that is run again where it succeeds, each time in a task of its own; else as the form
+    /// for completion handlers. Cancelling the operation cancels the task.
     public convenience init(
         name: String? = nil,
         priority: TaskPriority? = nil,
@@ -106,7 +106,7 @@ extension AsyncOperation {
             AttemptRun(of: Self.own(operation), terms, body).start()
         }
         self.init(name: name, work: work)
-        // Where the pauses are stored.
+        // The policies store the pauses.
         changePolicies("init") { _ in }
     }
 
@@ -121,7 +121,7 @@ extension AsyncOperation {
 }
 
 extension Attempt {
-    /// Where the operation is cancelled, the task's answer is the result.
+    /// If the operation is cancelled, the task's answer is the result.
     fileprivate func runTask(_ priority: TaskPriority?, _ body: @escaping @Sendable () async throws -> Output)
     {
         isTask = true

@@ -10,8 +10,9 @@ import InterlockSync
 extension AsyncOperation {
     /// Lets `duration` pass between the start of the operation and its work.
     ///
-    /// The operation keeps its place in its queue meanwhile, and no thread; a cancellation ends it at once. To be called
-    /// before the start, later is misuse; the last call counts. Zero or less is no delay. May be called from any thread.
+    /// The operation keeps its place in its queue meanwhile, and no thread; a cancellation ends it at once. To be
+    /// called before the start, later is misuse; the last call counts. Zero or less is no delay. May be called from any
+    /// thread.
     ///
     /// - Parameter clock: measures the delay.
     @discardableResult
@@ -22,10 +23,10 @@ extension AsyncOperation {
 
     /// Ends the operation with ``OperationTimedOut`` when its work has not ended `limit` after it began.
     ///
-    /// The work is told by a cancellation, and `isCancelled` turns true. The operation then ends as a cancelled one
-    /// does: at once; a closure that occupies a thread or a task is waited for, and what it gives is not used. Waits
-    /// before the work (delay, conditions, categories) are not limited; all attempts of a ``RetryPolicy``, with their
-    /// pauses, are limited together. A cancellation that comes before the limit decides instead.
+    /// The work learns of it by a cancellation, and `isCancelled` turns true. The operation then ends as a cancelled
+    /// one does: at once; a closure that occupies a thread or a task is waited for, and what it gives is not used.
+    /// Waits before the work (delay, conditions, categories) are not limited; all attempts of a ``RetryPolicy``, with
+    /// their pauses, are limited together. A cancellation that comes before the limit decides instead.
     ///
     /// To be called before the start, later is misuse; the last call counts. With a limit of zero or less the
     /// work does not run. May be called from any thread.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Work that is run more than once: after a failure (`RetryPolicy`) or a success (`RepeatPolicy`). Each attempt is a job
-// of its own, with its own completion, cancellation handlers and end: a late callback of an earlier attempt is not taken
-// for one of the present. What an attempt's result means is decided once, when it ends:
+// of its own, with its own completion, cancellation handlers and end: a late callback of an earlier attempt is not
+// taken for one of the present. What an attempt's result means is decided once, when it ends:
 //
 //     begin ──▶ attempt ──ended──▶ decide ──last──▶ the operation finishes
 //       ▲                            └──again──▶ pause (no thread) ──┐
@@ -11,8 +11,8 @@
 // An attempt that ends while it is being begun is followed by the next one in a loop, not in a nested call.
 //
 // An attempt may have a limit. What passes first, under the attempt's lock, decides: its end stops the alarm; its limit
-// tells the work, and the attempt has failed. It then ends at once, or, where it occupies a thread or a task, with that:
-// two attempts never run at once.
+// tells the work, and the attempt has failed. It then ends at once, or, where it occupies a thread or a task, with
+// that: two attempts never run at once.
 
 import Foundation
 import InterlockPool
@@ -27,9 +27,9 @@ final class AttemptRun<Output: Sendable>: Sendable {
     struct Terms: Sendable {
         /// Measures limits and pauses.
         var clock: any Clock<Duration>
-        /// Of one attempt.
+        /// The limit of one attempt.
         var limit: Duration?
-        /// As `OperationWork.windsDown`.
+        /// What `OperationWork.windsDown` says.
         var windsDown: Bool
         var decide: @Sendable (Int, Result<Output, any Error>) -> Decision
     }
@@ -182,7 +182,7 @@ final class Attempt<Output: Sendable>: CompletableJob, Sendable {
         var isCancelled = false
         var isTask = false
         var handlers: [@Sendable () -> Void] = []
-        /// Of its limit.
+        /// The alarm of its limit.
         var alarm: ClockAlarm?
         var timedOut: OperationTimedOut?
     }

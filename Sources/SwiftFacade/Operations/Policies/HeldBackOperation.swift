@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The operation that a debouncer or throttler holds back. It is in no queue. Three may want it: the alarm, which gives it
-// to the queue; a later operation, which takes its place; a cancellation. One of them takes it out, under the lock of the
-// pacer, and starts it or has it started: an operation is started once.
+// The operation that a debouncer or throttler holds back. It is in no queue. Three may want it: the alarm, which gives
+// it to the queue; a later operation, which takes its place; a cancellation. One of them takes it out, under the lock
+// of the pacer, and starts it or has it started: an operation is started once.
 
 import Foundation
 import InterlockPool
@@ -16,7 +16,8 @@ protocol HeldBackOperation: Operation {
 }
 
 extension AsyncOperation: HeldBackOperation {
-    /// Before a debouncer or a throttler has it. Otherwise Foundation's queue would stop the program without a name, later.
+    /// Before a debouncer or a throttler has it. Otherwise Foundation's queue would stop the program without a name,
+    /// later.
     final func beHeldBack(_ call: String) {
         let reason: String? = record.withLock { record in
             if record.isHeldBack { return "it was submitted already; an operation is submitted once" }
@@ -40,7 +41,7 @@ extension AsyncOperation: HeldBackOperation {
     }
 }
 
-/// Where a debouncer or throttler gives its operations.
+/// The queue to which a debouncer or throttler gives its operations.
 struct OperationTarget: Sendable {
     let add: @Sendable (Operation) -> Void
 

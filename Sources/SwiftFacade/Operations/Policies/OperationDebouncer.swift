@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Of operations that come in quick succession the last one runs, when no further one has come for a while.
+// If operations come in quick succession, the last one runs, when no further one has come for a while.
 
 import Foundation
 import InterlockPool

@@ -25,11 +25,11 @@ final class OperationPolicies: @unchecked Sendable {
     var timeOut: Timed?
 
     // What is under way.
-    /// In a suspended group.
+    /// The turn of a child in a suspended group.
     var turn: GroupSuspension.Held?
-    /// Of the delay, then of the limit.
+    /// The alarm of the delay, then that of the limit.
     var alarm: ClockAlarm?
-    /// Of the limit of an attempt, then of the pause before the next one.
+    /// The alarm of an attempt's limit, then that of the pause before the next one.
     var attemptAlarm: ClockAlarm?
     /// For tests: the attempts that have reached their limit.
     var limitsPassed = 0
@@ -41,12 +41,12 @@ final class OperationPolicies: @unchecked Sendable {
     var awaited: Operation?
     /// Set when the limit has passed: the operation ends with it.
     var timedOut: OperationTimedOut?
-    private var standing: WaitReason?
+    private var ownReason: WaitReason?
 
     /// What the operation waits for. The holder of a category is asked for now.
     var reason: WaitReason? {
-        get { ticket?.reason ?? standing }
-        set { standing = newValue }
+        get { ticket?.reason ?? ownReason }
+        set { ownReason = newValue }
     }
 
     /// Calls off what is under way and gives back what was taken. Once, when the operation has ended.

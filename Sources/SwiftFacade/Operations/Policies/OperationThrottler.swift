@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Of operations that come in quick succession at most one an interval runs: the first, the last, or both.
+// If operations come in quick succession, at most one an interval runs: the first, the last, or both.
 
 import Foundation
 import InterlockPool
@@ -13,9 +13,9 @@ import InterlockSync
 /// the interval runs at its end. With ``DeliveryEdges/both`` the first runs at once and the last, if it is another, at
 /// the end, where it begins the next interval.
 ///
-/// Each operation that is submitted finishes: run by the queue; with ``OperationSuperseded`` as soon as it is known that
-/// it will not run; or at once when it is cancelled before the queue has it. Dropping the throttler does not drop the
-/// last operation. May be used from any thread; no call blocks, and no thread is held by a wait.
+/// Each operation that is submitted finishes: run by the queue; with ``OperationSuperseded`` as soon as it is known
+/// that it will not run; or at once when it is cancelled before the queue has it. Dropping the throttler does not drop
+/// the last operation. May be used from any thread; no call blocks, and no thread is held by a wait.
 public final class OperationThrottler: Sendable {
     private let pacer: Pacer<any HeldBackOperation>
 
@@ -55,8 +55,8 @@ public final class OperationThrottler: Sendable {
         pacer = Pacer(for: interval, .throttle, edges, on: clock, wake: target.take)
     }
 
-    /// Submits `operation`, which is in no queue and not started, and gives it back; another one is misuse, as is a second
-    /// time.
+    /// Submits `operation`, which is in no queue and not started, and gives it back; another one is misuse, as is a
+    /// second time.
     @discardableResult
     public func submit<Output>(_ operation: AsyncOperation<Output>) -> AsyncOperation<Output> {
         operation.beHeldBack("OperationThrottler.submit")

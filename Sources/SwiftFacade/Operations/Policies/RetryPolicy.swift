@@ -18,7 +18,7 @@ import InterlockSync
 public struct RetryPolicy: Sendable {
     /// How the pause grows from attempt to attempt.
     public enum Backoff: Sendable, Hashable {
-        /// The same pause each time.
+        /// Every pause is as long.
         case constant(Duration)
         /// `initial` after the first attempt, `step` more after each further one, up to `cap`.
         case linear(initial: Duration, step: Duration, cap: Duration)
@@ -48,13 +48,15 @@ public struct RetryPolicy: Sendable {
 
     /// Makes a policy.
     ///
-    /// Misuse: fewer than one attempt, a negative pause, a factor below 1 or that is no number, a limit of zero or less.
+    /// Misuse: fewer than one attempt, a negative pause, a factor below 1 or that is no number, a limit of zero or
+    /// less.
     ///
-    /// An attempt that has not ended after `attemptLimit` has failed with ``OperationTimedOut``: that is the error given
-    /// to `where`, and the operation's after the last attempt. The work of the attempt is told by a cancellation of its
-    /// own; the operation is not cancelled. A completion-handler function's attempt ends at once, and its late calls are
-    /// ignored. A closure that occupies a thread or a task is waited for, so that no two attempts run at once, and what
-    /// it gives is not used. ``AsyncOperation/timeOut(after:clock:)`` limits all attempts together.
+    /// An attempt that has not ended after `attemptLimit` has failed with ``OperationTimedOut``: that is the error
+    /// given to `where`, and the operation's after the last attempt. The work of the attempt learns of it by a
+    /// cancellation of its own; the operation is not cancelled. A completion-handler function's attempt ends at once,
+    /// and its late calls are ignored. A closure that occupies a thread or a task is waited for, so that no two
+    /// attempts run at once, and what it gives is not used. ``AsyncOperation/timeOut(after:clock:)`` limits all
+    /// attempts together.
     ///
     /// - Parameters:
     ///   - attempts: how often the work is begun at most, the first time included.

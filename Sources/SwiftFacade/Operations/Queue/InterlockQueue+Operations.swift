@@ -17,7 +17,13 @@ extension InterlockQueue {
         core.add(operation, isBlocking: isBlocking)
     }
 
-    /// The same, without asking for the operation's class.
+    /// Adds an operation, which starts when its dependencies have finished, in whatever queues those are. Its class is
+    /// known when the call is compiled.
+    ///
+    /// Misuse: one that is in a queue of this kind, or was started. In a queue that was shut down, the operation ends
+    /// with ``OperationQueueClosed``.
+    ///
+    /// - Parameter isBlocking: runs on ``WorkerPool/blocking``; so do the children of a group without a given queue.
     public func enqueue<Output>(_ operation: AsyncOperation<Output>, isBlocking: Bool = false) {
         core.add(operation as any QueuedOperation, isBlocking)
     }

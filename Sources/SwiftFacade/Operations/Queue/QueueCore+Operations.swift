@@ -49,7 +49,8 @@ extension QueueCore {
         work.awaitReadiness(node)
     }
 
-    /// The queue was shut down. Not started here: a closed queue's caller runs nobody's handlers in place of a thread.
+    /// Ends an operation that the queue has refused, because it was shut down. It is not started here: a caller of a
+    /// closed queue does not run the handlers of others.
     private func end(refused operation: Operation) {
         guard let own = operation as? any QueuedOperation else {
             operation.cancel()
@@ -64,7 +65,7 @@ extension QueueCore {
 extension QueueCore: GroupQueue {
     func addChild(_ child: Operation) { add(child, isBlocking: false) }
 
-    func hasPlace(for operation: Operation) -> Bool { Self.lender(to: operation) === self }
+    func hasPlace(for operation: Operation) -> Bool { Self.outerQueue(of: operation) === self }
 
     func placeForChildren() -> any GroupQueue {
         QueueCore(
@@ -73,7 +74,7 @@ extension QueueCore: GroupQueue {
             isBlocking: isBlocking,
             limit: limit,
             isSuspended: false,
-            lender: self
+            outerQueue: self
         )
     }
 
@@ -83,8 +84,8 @@ extension QueueCore: GroupQueue {
     var operations: [Operation] { nodes.compactMap { ($0 as? WorkNode)?.operation } }
 
     /// The queue that `operation` is in, or has a place in.
-    static func lender(to operation: Operation) -> QueueCore? {
+    static func outerQueue(of operation: Operation) -> QueueCore? {
         guard let core = (operation as? any QueuedOperation)?.node?.core else { return nil }
-        return core.lender ?? core
+        return core.outerQueue ?? core
     }
 }

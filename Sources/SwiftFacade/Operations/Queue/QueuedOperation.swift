@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an operation is to an `InterlockQueue`: the work of a node that waits for one thing, the operation's readiness, and
-// ends with the operation. An `AsyncOperation` tells its node of both (`ExplainingQueue`). Of an operation of another class
-// Foundation tells only those that depend on it, and only by a queue of its own: so an `AsyncOperation` without a queue,
-// the arrival, depends on what is awaited, and its readiness is the news.
+// What an operation is to an `InterlockQueue`: the work of a node that waits for one thing, the operation's readiness,
+// and ends with the operation. An `AsyncOperation` tells its node of both (`ExplainingQueue`). Of an operation of
+// another class Foundation tells only those that depend on it, and only by a queue of its own: so an `AsyncOperation`
+// without a queue, the arrival, depends on what is awaited, and its readiness is the news.
 
 import Dispatch
 import Foundation
@@ -28,7 +28,7 @@ extension WorkNode {
 
     /// The priority has been set.
     func priorityChanged() {
-        if let operation, readPriority(of: operation) { core.list(self) }
+        if let operation, readPriority(of: operation) { core.addReady(self) }
     }
 }
 
@@ -77,8 +77,8 @@ final class ForeignWork: QueuedWork, @unchecked Sendable {
     /// - Parameter pause: before the next question to an operation that waits for nothing visible, in microseconds.
     func awaitReadiness(_ node: WorkNode, pause: Int = 100) {
         if operation.isReady { return node.operationIsReady() }
-        let above = operation.dependencies.filter { !$0.isFinished }
-        if above.isEmpty {
+        let upstream = operation.dependencies.filter { !$0.isFinished }
+        if upstream.isEmpty {
             // Foundation tells those that depend on an operation of its end one after the other: this one may be the
             // next. Or its own `isReady` says no, and nothing tells when that changes.
             let next = min(2 * pause, 10_000)
@@ -87,18 +87,18 @@ final class ForeignWork: QueuedWork, @unchecked Sendable {
             }
             return
         }
-        arrive(node, after: above) { [self] node in
+        arrive(node, after: upstream) { [self] node in
             if node.work != nil { awaitReadiness(node) }
         }
     }
 
     private func arrive(
         _ node: WorkNode,
-        after above: [Operation],
+        after upstream: [Operation],
         _ then: @escaping @Sendable (WorkNode) -> Void
     ) {
         let arrival = AsyncOperation<Void> {}
-        for operation in above { arrival.addDependency(operation) }
+        for operation in upstream { arrival.addDependency(operation) }
         // A gate holds its dependent weakly.
         node.setArrival(arrival)
         arrival.becomeArrival(Arrival(node, then))

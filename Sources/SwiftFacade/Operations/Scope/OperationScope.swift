@@ -8,7 +8,8 @@ import Foundation
 import InterlockPool
 import InterlockSync
 
-/// The operations of one call of `withOperations(on:onFailure:isolation:_:)`. To be used from any thread, until the call ends.
+/// The operations of one call of `withOperations(on:onFailure:isolation:_:)`. To be used from any thread, until the
+/// call ends.
 public final class OperationScope: Sendable, ChildHolder {
     private let queue: any GroupQueue
     private let ledger: ChildLedger
@@ -49,7 +50,7 @@ public final class OperationScope: Sendable, ChildHolder {
         return child
     }
 
-    /// Adds several, as ``add(_:)``; those before a refused one stay in the scope.
+    /// Adds several operations to the scope, in their order. If one is refused, those before it stay in the scope.
     public func enqueue(_ children: Operation...) throws(ChildRefused) {
         for child in children { try add(child) }
     }
@@ -61,7 +62,7 @@ public final class OperationScope: Sendable, ChildHolder {
         ledger.cancelAll()
     }
 
-    /// As `withOperations`.
+    /// What `withOperations` does.
     func run<Result: Sendable>(
         isolation: isolated (any Actor)?,
         _ body: (OperationScope) async throws -> Result
@@ -105,7 +106,7 @@ public final class OperationScope: Sendable, ChildHolder {
 /// included.
 ///
 /// Operations may be added while the closure runs, and after it by other operations of the scope. The closure must not
-/// wait for operations that nobody starts.
+/// wait for operations that are never started.
 ///
 /// - Parameters:
 ///   - queue: where the operations run; without it, in a queue of the call's own. In the serial queue of an operation
@@ -126,7 +127,14 @@ public func withOperations<Result: Sendable>(
     try await OperationScope(queue ?? OperationQueue(), onFailure).run(isolation: isolation, body)
 }
 
-/// The same for operations that run in `queue`, of the other kind.
+/// Runs `body` with a scope whose operations run in an ``InterlockQueue``, and returns when it and every operation
+/// added to the scope have ended: none outlives the call.
+///
+/// An error, the closure's or an operation's, cancels the rest and is thrown once all have ended. A cancellation of the
+/// calling task cancels all of them.
+///
+/// - Returns: the closure's result. What the operations did is visible.
+/// - Throws: the first error; `CancellationError` where the task was cancelled before anything failed.
 @discardableResult
 public func withOperations<Result: Sendable>(
     on queue: InterlockQueue,

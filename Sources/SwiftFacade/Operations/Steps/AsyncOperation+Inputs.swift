@@ -8,7 +8,7 @@ import InterlockPool
 import InterlockSync
 
 extension AsyncOperation {
-    /// Runs a closure on what the operations above have given.
+    /// Runs a closure on what other operations have given.
     ///
     /// ```swift
     /// let page = AsyncOperation(name: "page", after: text, pictures.substituting([])) { text, pictures in
@@ -23,7 +23,7 @@ extension AsyncOperation {
     ///
     /// - Parameters:
     ///   - name: names the operation in errors and reports.
-    ///   - inputs: the operations above, each as it is or with what is taken where it fails.
+    ///   - inputs: the upstream operations, each as it is or with what is taken where it fails.
     ///   - body: given what they gave, in their order, on the thread of the operation's queue.
     public convenience init<each Input: OperationUpstream>(
         name: String? = nil,
@@ -36,10 +36,12 @@ extension AsyncOperation {
         repeat depend(on: (each taken).operation, as: (each taken).operation)
     }
 
-    /// As the form for a plain closure, with an `async` one.
+    /// Runs an `async` closure on what other operations have given. The operation depends on each of them, in whatever
+    /// queue it is. Where one failed or was cancelled, the closure does not run and the operation fails with that
+    /// error, the first in order; unless the input says otherwise (``substituting(_:)``, ``asResult``).
     ///
     /// - Parameters:
-    ///   - priority: of the task the closure runs in.
+    ///   - priority: the priority of the task the closure runs in.
     ///   - body: given what the inputs gave; its task is cancelled with the operation.
     public convenience init<each Input: OperationUpstream>(
         name: String? = nil,
@@ -56,8 +58,10 @@ extension AsyncOperation {
         repeat depend(on: (each taken).operation, as: (each taken).operation)
     }
 
-    /// As the form for a plain closure, with a completion-handler function, which is given the completion first:
-    /// `{ completion, a, b in … }`.
+    /// Runs a completion-handler function on what other operations have given. It is given the completion first: `{
+    /// completion, a, b in … }`. The operation depends on each of the others, in whatever queue it is. Where one failed
+    /// or was cancelled, the function is not called and the operation fails with that error, the first in order; unless
+    /// the input says otherwise (``substituting(_:)``, ``asResult``).
     public convenience init<each Input: OperationUpstream>(
         name: String? = nil,
         after inputs: repeat each Input,

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An operation above light jobs, and a job as an operation.
+// An operation upstream of light jobs, and a job as an operation.
 
 import Foundation
 import InterlockPool
 import InterlockSync
 
 extension AsyncOperation {
-    /// The operation as a job of `queue`, for the jobs that take its output: it takes its turn there when the operation has
-    /// finished, in whatever queue, and ends with its outcome; with ``OperationAbandoned`` where nothing keeps the operation any more,
-    /// and it has not run. Cancelling the job does not cancel the operation.
+    /// The operation as a job of `queue`, for the jobs that take its output: it takes its turn there when the operation
+    /// has finished, in whatever queue, and ends with its outcome; with ``OperationAbandoned`` where nothing keeps the
+    /// operation any more, and it has not run. Cancelling the job does not cancel the operation.
     public final func asJob(in queue: InterlockQueue) -> Job<Output> {
         let end = OperationEnd<Output>(bareName)
-        let node = BlockNode<Output>(queue.core, JobOptions(name: "\(bareName) (job)"), pending: 2) { try end.output() }
+        let node = BlockNode<Output>(queue.core, JobOptions(name: "\(bareName) (job)"), pending: 2) {
+            try end.output()
+        }
         let edge = OperationEdge(end, node)
         let waits = record.withLock { $0.addFinishHook { edge.end(with: Self.own($0).result) } } != nil
         if waits { node.wait(behind: self) } else { edge.take(result) }
@@ -43,7 +45,7 @@ private final class OperationEdge<Output: Sendable>: @unchecked Sendable {
         self.node = node
     }
 
-    /// Without the job: it was not told to wait.
+    /// Without the job, which does not wait for it.
     func take(_ outcome: Result<Output, any Error>?) {
         isOver = true
         if let outcome { result.set(outcome) }
@@ -78,12 +80,12 @@ extension Job {
 
 extension AsyncOperation {
     /// Makes the operation one whose work waits for `job`: for explanations, and for the check for cycles, to which it
-    /// waits for the operations above the job from now on.
+    /// waits for the operations upstream of the job from now on.
     final func stand(for job: JobNode) {
         record.withLock { $0.job = job }
-        for above in job.operationsAbove {
+        for upstream in job.upstreamOperations {
             // Nothing waits for a new operation, so nothing is closed.
-            if let operation = above.work as? Operation, !operation.isFinished {
+            if let operation = upstream.work as? Operation, !operation.isFinished {
                 _ = pathClosed(byAwaiting: operation)
             }
         }

@@ -15,11 +15,11 @@ public enum DependencyPolicy: Sendable, Hashable {
 }
 
 extension AsyncOperation {
-    /// As ``addDependency(_:)``, with what becomes of this operation where `dependency` fails or is cancelled.
+    /// Has this operation wait for `dependency`, and says what becomes of it where `dependency` fails or is cancelled.
     ///
-    /// With `.fail`, the error is recorded before this operation becomes ready; the first one, of several. One that was
-    /// cancelled itself ends as cancelled. Of an operation of another class, only a cancellation can be seen
-    /// (``OperationCancelled`` with its name). A dependency that is there already keeps its policy.
+    /// With `.fail`, the error is recorded before this operation becomes ready: the first one, where there are several.
+    /// An operation that was cancelled itself ends as cancelled. A dependency of another class shows only that it was
+    /// cancelled (``OperationCancelled`` with its name). A dependency that was added before keeps its policy.
     public final func addDependency(_ dependency: Operation, onFailure policy: DependencyPolicy) {
         let gated = dependency as? any GatedOperation
         depend(

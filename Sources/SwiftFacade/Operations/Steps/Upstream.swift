@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an operation takes from one above it: the operation, and what is taken where it failed.
+// What an operation takes from an upstream one: the operation, and what is taken where it failed.
 
 import Foundation
 import InterlockPool
 import InterlockSync
 
 /// Something that gives an operation its input: an ``AsyncOperation``, or what one makes of itself to say what is taken
-/// where it fails: `a.substituting(0)`, `a.asResult`. Where nothing is taken, ``AsyncOperation/addDependency(_:onFailure:)``
-/// says what a failure does.
+/// where it fails: `a.substituting(0)`, `a.asResult`. Where nothing is taken,
+/// ``AsyncOperation/addDependency(_:onFailure:)`` says what a failure does.
 public protocol OperationUpstream<Taken>: Sendable {
-    /// What the operation below is given.
+    /// What the downstream operation is given.
     associatedtype Taken: Sendable
     /// The operation and what is taken from it.
     var upstream: Upstream<Taken> { get }
 }
 
-/// An operation above another, and what that one takes from it.
+/// An operation upstream of another, and what that one takes from it.
 ///
-/// Without more, an ``AsyncOperation`` is taken by its output; the operation below fails with its error, or its
+/// Without more, an ``AsyncOperation`` is taken by its output; the downstream operation fails with its error, or its
 /// cancellation, without running its closure.
 public struct Upstream<Taken: Sendable>: OperationUpstream {
     let operation: any GatedOperation

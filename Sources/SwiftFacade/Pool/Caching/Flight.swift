@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A computation under way and its waiters. The result is a promise, with its own lock; the cache's lock guards the number
-// of waiters.
+// A computation under way and its waiters. The result is a promise, with its own lock; the cache's lock guards the
+// number of waiters.
 
 import InterlockSync
 

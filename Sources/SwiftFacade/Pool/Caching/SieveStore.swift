@@ -11,8 +11,8 @@
 // The nodes are memory and not objects: counting a reference costs two atomic operations a question, on a cache line
 // that all readers of a popular entry share. What is taken out goes to a RemovedNodes, released outside the lock.
 //
-// Rejected: exact order of the questions, which makes a writer of each; and CLOCK. With room for a tenth of the keys of a
-// Zipf 0.9 trace, SIEVE answers 64 % of the questions, CLOCK 57 % and the exact order 56 % (bench_swift --trace).
+// Rejected: exact order of the questions, which makes a writer of each; and CLOCK. With room for a tenth of the keys of
+// a Zipf 0.9 trace, SIEVE answers 64 % of the questions, CLOCK 57 % and the exact order 56 % (bench_swift --trace).
 
 import CInterlock
 import InterlockSync

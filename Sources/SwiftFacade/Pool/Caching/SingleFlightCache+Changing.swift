@@ -26,7 +26,7 @@ extension SingleFlightCache {
         return state.withWriteLock { $0.replace(key, with: nil, at: time, &removed) }
     }
 
-    /// Forgets every value, as ``removeValue(forKey:)`` does.
+    /// Forgets every value; the next question for each key has it computed anew.
     ///
     /// - Complexity: O(*n*).
     public func removeAll() {

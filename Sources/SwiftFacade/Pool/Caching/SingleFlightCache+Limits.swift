@@ -8,11 +8,13 @@ import InterlockSync
 extension SingleFlightCache {
     // MARK: Suspending
 
-    /// As `value(forKey:orCompute:)`, until `deadline` at most.
+    /// The value of `key`; has `compute` compute it if it is missing and not being computed yet. Suspends meanwhile,
+    /// until `deadline` at most.
     ///
     /// A deadline that has passed still takes a value or a failure that is kept, and starts nothing.
     ///
-    /// - Throws: As without a limit, and ``SingleFlightTimedOut``.
+    /// - Throws: What the computation throws, or a kept failure; ``SingleFlightTimedOut``; `CancellationError` if this
+    ///   task is cancelled before there is a value; ``CircularComputation``.
     @inlinable
     nonisolated(nonsending) public func value(
         forKey key: Key,
@@ -23,7 +25,11 @@ extension SingleFlightCache {
         return try await missingValue(forKey: key, until: deadline, compute)
     }
 
-    /// As with `until:`, for `timeout` at most.
+    /// The value of `key`; has `compute` compute it if it is missing and not being computed yet. Suspends meanwhile,
+    /// for `timeout` at most. A time of zero or less still takes a value or a failure that is kept, and starts nothing.
+    ///
+    /// - Throws: What the computation throws, or a kept failure; ``SingleFlightTimedOut``; `CancellationError` if this
+    ///   task is cancelled before there is a value; ``CircularComputation``.
     @inlinable
     nonisolated(nonsending) public func value(
         forKey key: Key,
@@ -36,8 +42,9 @@ extension SingleFlightCache {
 
     // MARK: Blocking
 
-    /// As the suspending form with `until:`, blocking the thread. The computation runs on a thread of
-    /// ``WorkerPool/blocking``.
+    /// The value of `key`; has `compute` compute it, on a thread of ``WorkerPool/blocking``, if it is missing and not
+    /// being computed yet. Blocks the thread meanwhile, until `deadline` at most. A deadline that has passed still
+    /// takes a value or a failure that is kept, and starts nothing.
     ///
     /// - Throws: What the computation throws, or a kept failure; ``SingleFlightTimedOut``; ``CircularComputation``.
     @inlinable
@@ -63,7 +70,11 @@ extension SingleFlightCache {
         )
     }
 
-    /// As the blocking form with `until:`, for `timeout` at most.
+    /// The value of `key`; has `compute` compute it, on a thread of ``WorkerPool/blocking``, if it is missing and not
+    /// being computed yet. Blocks the thread meanwhile, for `timeout` at most. A time of zero or less still takes a
+    /// value or a failure that is kept, and starts nothing.
+    ///
+    /// - Throws: What the computation throws, or a kept failure; ``SingleFlightTimedOut``; ``CircularComputation``.
     @inlinable
     @_disfavoredOverload
     @available(

@@ -30,23 +30,23 @@ import InterlockSync
 /// and its captures are released at once; a task is cancelled, and its result dropped. A blocking computation that has
 /// begun cannot be stopped: it goes on, later questions join it, and its value is kept.
 ///
-/// **Room.** Where there are more values than `capacity`, or they cost more than `costLimit`, some go. They are chosen by
-/// SIEVE: a hand passes over the values, from the oldest to the newest and round again. A value asked for since the hand
-/// last passed it, or since it was kept, is spared; the first other one goes, and any that is too old. A value older
-/// than `maximumAge` counts as missing; without a timer, it stays until a question for it, the need for room, or
+/// **Room.** Where there are more values than `capacity`, or they cost more than `costLimit`, some go. They are chosen
+/// by SIEVE: a hand passes over the values, from the oldest to the newest and round again. A value asked for since the
+/// hand last passed it, or since it was kept, is spared; the first other one goes, and any that is too old. A value
+/// older than `maximumAge` counts as missing; without a timer, it stays until a question for it, the need for room, or
 /// ``removeExpired()`` removes it.
 ///
-/// **Computations that ask for each other's values** in a circle would wait for ever; the question that would close the
-/// circle throws ``CircularComputation``, across caches too, whether it blocks or suspends. A question is known to be
+/// **Computations that ask for each other's values** in a cycle would wait for ever; the question that would close the
+/// cycle throws ``CircularComputation``, across caches too, whether it blocks or suspends. A question is known to be
 /// part of a computation on its own thread or task, in a task started there (not by `Task.detached`), in a closure
-/// given to `concurrentMap`, or in one given to `GCD.run` and awaited. A circle through any other thread or queue is
+/// given to `concurrentMap`, or in one given to `GCD.run` and awaited. A cycle through any other thread or queue is
 /// not seen and waits for ever.
 ///
 /// Every method is thread-safe. A question for a kept value runs beside others, as a reader of the cache's lock, and
-/// reads the clock only where there is a `maximumAge`; ``cachedValue(forKey:)`` and the blocking question allocate nothing
-/// then. The others hold the lock alone, for the steps of their complexity, and not while a computation runs. Keys' `==`
-/// and `hash(into:)` run under that lock and must not call the cache; keys and values are released outside it. What a
-/// computation did is visible to every caller it answers.
+/// reads the clock only where there is a `maximumAge`; ``cachedValue(forKey:)`` and the blocking question allocate
+/// nothing then. The others hold the lock alone, for the steps of their complexity, and not while a computation runs.
+/// Keys' `==` and `hash(into:)` run under that lock and must not call the cache; keys and values are released outside
+/// it. What a computation did is visible to every caller it answers.
 ///
 /// Source of the choice: Zhang, Yang, Yue, Vigfusson, Rashmi, "SIEVE is Simpler than LRU", NSDI 2024.
 public final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
@@ -89,8 +89,8 @@ public final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>:
     ///
     /// - Parameters:
     ///   - costLimit: The most that the values kept cost together.
-    ///   - cost: What a value costs, 0 or more. Called once a value, outside the cache's lock, by the thread or task that
-    ///     computes or gives it, before it is kept.
+    ///   - cost: What a value costs, 0 or more. Called once a value, outside the cache's lock, by the thread or task
+    ///     that computes or gives it, before it is kept.
     /// - Precondition: `capacity`, `costLimit` and each cost are not negative; otherwise it is misuse.
     public convenience init<Time: Clock>(
         capacity: Int = .max,
@@ -149,8 +149,8 @@ public final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>:
     /// The computation runs in a task of its own, with the priority and the task-local values of the task that asked
     /// first. It goes on when that task is cancelled, as long as another caller waits.
     ///
-    /// - Parameter compute: Of all questions at the same time one closure runs: closures for one key should compute the
-    ///   same.
+    /// - Parameter compute: One closure runs for all questions at the same time: closures for one key should compute
+    ///   the same.
     /// - Throws: What the computation throws, or a kept failure; `CancellationError` if this task is cancelled before
     ///   there is a value; ``CircularComputation``. A cancelled task is still given a value that is kept.
     /// - Complexity: O(1) and one key's hashing if the value is kept.
@@ -163,8 +163,8 @@ public final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>:
         return try await missingValue(forKey: key, until: nil, compute)
     }
 
-    /// As the suspending form, blocking the thread. The computation runs on the thread that asked first, also for tasks
-    /// that ask meanwhile.
+    /// The value of `key`; computes it with `compute` if it is missing and not being computed yet. Blocks the thread.
+    /// The computation runs on the thread that asked first, also for tasks that ask meanwhile.
     ///
     /// - Throws: What the computation throws, or a kept failure, and ``CircularComputation``.
     @inlinable

@@ -9,7 +9,7 @@ extension InterlockQueue {
 
     /// Blocks until the queue is empty: all has ended, also what was added meanwhile.
     ///
-    /// Not for work of the queue, which would wait for itself. A suspended queue does not become empty.
+    /// Work of the queue must not call this: it would wait for itself. A suspended queue does not become empty.
     @available(
         *,
         noasync,
@@ -19,7 +19,7 @@ extension InterlockQueue {
         _ = core.block(until: forever)
     }
 
-    /// As `wait()`, until `deadline` at most.
+    /// Blocks until the queue is empty, until `deadline` at most. Work of the queue must not call this.
     ///
     /// - Returns: whether the queue was empty.
     @available(
@@ -31,7 +31,9 @@ extension InterlockQueue {
         core.block(until: InterlockSync.deadline(at: deadline))
     }
 
-    /// As `wait(until:)`, for `timeout` at most.
+    /// Blocks until the queue is empty, for `timeout` at most. Work of the queue must not call this.
+    ///
+    /// - Returns: whether the queue was empty.
     @available(
         *,
         noasync,
@@ -51,9 +53,10 @@ extension InterlockQueue {
         if await core.suspend(until: nil) == .cancelled { throw CancellationError() }
     }
 
-    /// As the suspending `wait()`, until `deadline` at most.
+    /// Suspends until the queue is empty, until `deadline` at most.
     ///
     /// - Returns: whether the queue was empty.
+    /// - Throws: `CancellationError` at once if the awaiting task is cancelled; the queue goes on.
     public func wait(until deadline: ContinuousClock.Instant) async throws(CancellationError) -> Bool {
         switch await core.suspend(until: deadline) {
         case .granted: return true
@@ -62,15 +65,18 @@ extension InterlockQueue {
         }
     }
 
-    /// As the suspending `wait(until:)`, for `timeout` at most.
+    /// Suspends until the queue is empty, for `timeout` at most.
+    ///
+    /// - Returns: whether the queue was empty.
+    /// - Throws: `CancellationError` at once if the awaiting task is cancelled; the queue goes on.
     public func wait(timeout: Duration) async throws(CancellationError) -> Bool {
         try await wait(until: moment(in: timeout))
     }
 
     // MARK: Ending
 
-    /// Lets nothing more in, suspends until the queue is empty, for `limit` at most, in a cancelled task too, and cancels
-    /// what is left then. A suspended queue stays suspended until then.
+    /// Lets nothing more in, suspends until the queue is empty, for `limit` at most, in a cancelled task too, and
+    /// cancels what is left then. A suspended queue stays suspended until then.
     ///
     /// What is cancelled and had not begun ends; what runs goes on until it ends.
     ///
@@ -81,7 +87,10 @@ extension InterlockQueue {
         return cancelLeft()
     }
 
-    /// As the suspending form. Blocks the thread.
+    /// Lets nothing more in, blocks the thread until the queue is empty, for `limit` at most, and cancels what is left
+    /// then. What is cancelled and had not begun ends; what runs goes on until it ends.
+    ///
+    /// - Returns: the names of what was cancelled, sorted.
     @available(
         *,
         noasync,

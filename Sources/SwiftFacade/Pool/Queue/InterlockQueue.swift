@@ -15,18 +15,18 @@ import InterlockSync
 /// print(try await report.value)
 /// ```
 ///
-/// What was accepted ends: it runs, or is cancelled. A job that follows another on its thread may still run. Otherwise a
-/// job or operation of a queue whose pool is closed ends with
-/// ``WorkerPoolError/closed(pool:)``, one of another class than ``AsyncOperation`` cancelled. A queue that is released
-/// with work in it resumes, and what it accepted runs.
+/// What was accepted ends: it runs, or is cancelled. A job that follows another on its thread may still run.
+/// Otherwise a job or operation of a queue whose pool is closed ends with ``WorkerPoolError/closed(pool:)``, one of
+/// another class than ``AsyncOperation`` cancelled. A queue that is released with work in it resumes, and what it
+/// accepted runs.
 ///
 /// Every method is thread-safe. Without a limit as many jobs run as the pool has threads; jobs that suspend or wait for
 /// callbacks keep a place of the queue, and no thread. What was done before the call that adds a job is visible to the
 /// job; what it did, to a wait for it or for the queue.
 ///
-/// Of an operation of another class, two things cannot be seen: a cancellation while it waits for its dependencies,
-/// which takes effect when those have ended (``cancelAll()`` is seen at once); and that it is in an `OperationQueue`
-/// too. One whose own `isReady` says no is asked again: after 100 microseconds, and after growing pauses of up to ten
+/// An operation of another class hides two things: a cancellation while it waits for its dependencies, which takes
+/// effect when those have ended (``cancelAll()`` is seen at once); and that it is in an `OperationQueue` too. If its
+/// own `isReady` says no, it is asked again: after 100 microseconds, and after growing pauses of up to ten
 /// milliseconds.
 public final class InterlockQueue: Sendable {
     @usableFromInline package let core: QueueCore
@@ -85,7 +85,7 @@ public final class InterlockQueue: Sendable {
         get { core.limit }
         set {
             Self.require(newValue, "InterlockQueue.limit", name)
-            core.set { $0.limit = newValue }
+            core.changeState { $0.limit = newValue }
         }
     }
 
@@ -116,7 +116,7 @@ public final class InterlockQueue: Sendable {
 
     // MARK: Observing
 
-    /// What the queue's operations and light jobs wait for, with names, and those above them in whatever queues.
+    /// What the queue's operations and light jobs wait for, with names, and those upstream in whatever queues.
     ///
     /// For a report: asks each for its state, one after the other, and may be old.
     ///

@@ -22,7 +22,7 @@ struct QueueBarriers {
     }
 
     private var barriers: [Barrier] = []
-    /// Of the nodes that were added before the first barrier.
+    /// The generation of the nodes that were added before the first barrier.
     private var generation: UInt32 = 0
 
     var isEmpty: Bool { barriers.isEmpty }

@@ -23,7 +23,7 @@ struct QueueState {
     var isOver = false
 
     var mustHold: Bool { !isOver && (limit != nil || isSuspended || !barriers.isEmpty) }
-    mutating func list(_ node: JobNode) { ready.append(node, &gone) }
+    mutating func addReady(_ node: JobNode) { ready.append(node, &gone) }
 
     mutating func takeGone() -> [JobNode] {
         if gone.isEmpty { return [] }
@@ -44,7 +44,7 @@ package final class QueueCore: Sendable {
     private let state: VisibleMutex<QueueState>
     private let waiters = WaitQueue()
     /// The queue in which this one is the place of an operation (`QueueCore+Operations.swift`).
-    package let lender: QueueCore?
+    package let outerQueue: QueueCore?
 
     package init(
         name: String,
@@ -52,14 +52,14 @@ package final class QueueCore: Sendable {
         isBlocking: Bool,
         limit: Int?,
         isSuspended: Bool,
-        lender: QueueCore? = nil
+        outerQueue: QueueCore? = nil
     ) {
         self.name = name
-        self.lender = lender
+        self.outerQueue = outerQueue
         self.pool = pool
         self.isBlocking = isBlocking
         state = VisibleMutex(QueueState())
-        set { state in
+        changeState { state in
             state.limit = limit
             state.isSuspended = isSuspended
         }
@@ -77,7 +77,7 @@ package final class QueueCore: Sendable {
     // MARK: Options
 
     /// Changes the state, and gives places to what may run now.
-    func set(_ change: (inout QueueState) -> Void) {
+    func changeState(_ change: (inout QueueState) -> Void) {
         let (submits, gone) = state.withLock { state in
             change(&state)
             return (update(&state), state.takeGone())
@@ -88,16 +88,16 @@ package final class QueueCore: Sendable {
 
     /// Has all that is left begin, without places and behind no barrier.
     func letEnd() {
-        set { state in
+        changeState { state in
             state.isOver = true
-            for node in state.barriers.takeHeld() { state.list(node) }
+            for node in state.barriers.takeHeld() { state.addReady(node) }
         }
     }
 
     package var limit: Int? { state.withLock { $0.limit } }
     package var isSuspended: Bool {
         get { state.withLock { $0.isSuspended } }
-        set { set { $0.isSuspended = newValue } }
+        set { changeState { $0.isSuspended = newValue } }
     }
     var readyEntries: Int { state.withLock { $0.ready.count } }
 
@@ -112,30 +112,30 @@ package final class QueueCore: Sendable {
     package var nodes: [JobNode] { stripes.nodes }
 
     /// A job has become ready in a held stripe.
-    package func list(_ node: JobNode) {
-        list(node, freesPlace: false)
+    package func addReady(_ node: JobNode) {
+        addReady(node, freesPlace: false)
     }
 
     /// A job that was submitted in a free stripe, and has not begun in a held one.
     func relist(_ node: JobNode) {
-        list(node, freesPlace: true)
+        addReady(node, freesPlace: true)
     }
 
-    private func list(_ node: JobNode, freesPlace: Bool) {
-        set { state in
+    private func addReady(_ node: JobNode, freesPlace: Bool) {
+        changeState { state in
             if freesPlace { state.running -= 1 }
             let mayRun = state.isOver || node.fields.pointee.isBarrier
-            if mayRun || !state.barriers.hold(node, &state.gone) { state.list(node) }
+            if mayRun || !state.barriers.hold(node, &state.gone) { state.addReady(node) }
         }
     }
 
     /// A node has ended: of an older generation, with a place, or a barrier.
     func left(generation: UInt32?, freesPlace: Bool, barrier: JobNode?) {
-        set { state in
+        changeState { state in
             if freesPlace { state.running -= 1 }
             if let generation { state.barriers.nodeLeft(generation) }
             if let barrier {
-                for node in state.barriers.ended(barrier, &state.gone) { state.list(node) }
+                for node in state.barriers.ended(barrier, &state.gone) { state.addReady(node) }
             }
             if generation != nil || barrier != nil { barrierMayRun(&state) }
         }
@@ -143,7 +143,7 @@ package final class QueueCore: Sendable {
 
     /// What may run now, with places; and whether the stripes are held as the state wants.
     private func update(_ state: inout QueueState) -> [JobNode] {
-        if state.mustHold != state.isHeld { state.mustHold ? hold(&state) : free(&state) }
+        if state.mustHold != state.isHeld { state.mustHold ? holdStripes(&state) : freeStripes(&state) }
         var submits: [JobNode] = []
         while state.hasPlace, let (node, priority) = state.ready.popFirst() {
             if node.takePlace(priority) {
@@ -156,19 +156,19 @@ package final class QueueCore: Sendable {
         return submits
     }
 
-    private func hold(_ state: inout QueueState) {
-        stripes.withAll { stripes.forAll { hold(&$0, &state) } }
+    private func holdStripes(_ state: inout QueueState) {
+        stripes.withAll { stripes.forAll { holdStripe(&$0, &state) } }
         state.isHeld = true
     }
 
     /// Holds a free stripe: what was submitted in it has places that the state counts.
-    private func hold(_ stripe: inout Stripe, _ state: inout QueueState) {
+    private func holdStripe(_ stripe: inout Stripe, _ state: inout QueueState) {
         state.running += Int(stripe.started)
         stripe.started = 0
         stripe.era += 1
     }
 
-    private func free(_ state: inout QueueState) {
+    private func freeStripes(_ state: inout QueueState) {
         state.isHeld = false
         stripes.withAll { stripes.forAll { $0.era += 1 } }
     }
@@ -179,7 +179,7 @@ package final class QueueCore: Sendable {
     func addBarrier(_ node: JobNode) {
         node.fields.pointee.isBarrier = true
         var isRefused = false
-        set { state in
+        changeState { state in
             guard let before = beginGeneration(&state) else { return isRefused = true }
             // A barrier waits for its turn: so nothing runs here.
             node.enterQueue(done: 0)
@@ -201,7 +201,7 @@ package final class QueueCore: Sendable {
                 before += Int(stripe.current)
                 stripe.current = 0
                 stripe.generation &+= 1
-                if holds { hold(&stripe, &state) }
+                if holds { holdStripe(&stripe, &state) }
             }
             if holds { state.isHeld = true }
             return before
@@ -209,7 +209,7 @@ package final class QueueCore: Sendable {
     }
 
     private func barrierMayRun(_ state: inout QueueState) {
-        if let barrier = state.barriers.next(), barrier.becomeReadyBarrier() { state.list(barrier) }
+        if let barrier = state.barriers.next(), barrier.becomeReadyBarrier() { state.addReady(barrier) }
     }
 
     // MARK: Waiting and ending

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The locks of a queue's nodes, and the list of what has not finished. One lock for all would be the queue's bottleneck;
-// one in each node could not guard the list. A node's stripe follows from its address: nodes that were made one after
-// the other share a stripe, so its line and the neighbours in the list are in the cache.
+// The locks of a queue's nodes, and the list of what has not finished. One lock for all would be the queue's
+// bottleneck; one in each node could not guard the list. A node's stripe follows from its address: nodes that were made
+// one after the other share a stripe, so its line and the neighbours in the list are in the cache.
 //
 // A stripe is free or held. In a free one a ready job goes to the pool at once. In a held one (a limit, a barrier, a
 // suspended queue) the queue's state decides, under a lock of its own. `era` is odd in a held stripe, and tells jobs

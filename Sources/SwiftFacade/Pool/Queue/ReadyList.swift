@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Jobs that are ready and may not run yet. A job that ends meanwhile, or whose priority changes, leaves an entry behind.
-// Such entries go when a list has grown to twice what was left at the last time: so a job adds a constant time, and a
-// list of a suspended queue keeps no more than twice the jobs that have waited in it at once (or 64).
+// Jobs that are ready and may not run yet. A job that ends meanwhile, or whose priority changes, leaves an entry
+// behind. Such entries go when a list has grown to twice what was left at the last time: so a job adds a constant time,
+// and a list of a suspended queue keeps no more than twice the jobs that have waited in it at once (or 64).
 
 import InterlockSync
 
@@ -65,8 +65,8 @@ struct ReadyList {
         lists[Int(priority.rawValue)].append(node, keeping: { $0.isListed(with: priority) }, &gone)
     }
 
-    /// The next job, with the priority it is listed with: the highest first, and so that none starves. Of 64 picks, four
-    /// look for high, two for normal, and one each for low and very low ones first.
+    /// The next job, with the priority it is listed with: the highest first, and so that none starves. Of 64 picks,
+    /// four look for high, two for normal, and one each for low and very low ones first.
     mutating func popFirst() -> (JobNode, JobPriority)? {
         picks &+= 1
         let first: JobPriority =

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The executor of actors on one thread: a pool of one worker, and the queue of SerialExecutors.swift in front of it. The
-// pool is closed by the drain that finds the closed queue empty, so a drain is never refused.
+// The executor of actors on one thread: a pool of one worker, and the queue of SerialExecutors.swift in front of it.
+// The pool is closed by the drain that finds the closed queue empty, so a drain is never refused.
 
 import InterlockSync
 
@@ -19,9 +19,9 @@ import InterlockSync
 /// An actor does not own its executor: it must hold it, as above. When the executor is released, by a job of its own
 /// too, its thread ends after the jobs that were accepted. Every method is thread-safe.
 ///
-/// **Ending.** ``close()`` lets the thread end as soon as no job waits. A job that comes later has no thread that it may
-/// run on, and what awaits it would wait for ever: it is reported and ends the process. So close it when its actors have
-/// no more to do.
+/// **Ending.** ``close()`` lets the thread end as soon as no job waits. A job that comes later has no thread that it
+/// may run on, and what awaits it would wait for ever: it is reported and ends the process. So close it when its actors
+/// have no more to do.
 public final class ThreadExecutor: SerialExecutor, QueuedExecutor {
     let pool: WorkerPool
     let queue = SerialQueue()
@@ -29,9 +29,9 @@ public final class ThreadExecutor: SerialExecutor, QueuedExecutor {
     /// An executor with a thread. Allocates, and starts the thread.
     ///
     /// - Parameters:
-    ///   - name: Of the thread; the system shows 15 bytes, with a number behind.
-    ///   - stackSize: Of the thread, in bytes; `nil`: the system's.
-    ///   - nice: Of the thread, added to the process's: from -20 to 19, below 0 only with privilege.
+    ///   - name: The name of the thread; the system shows 15 bytes, with a number behind.
+    ///   - stackSize: The size of its stack, in bytes; `nil`: the system's.
+    ///   - nice: The nice value of the thread, added to the process's: from -20 to 19, below 0 only with privilege.
     /// - Throws: ``WorkerPoolError/unavailable(pool:)`` where the system makes no thread;
     ///   ``WorkerPoolError/invalidOption(_:_:)``.
     public init(name: String = "actor", stackSize: Int? = nil, nice: Int = 0) throws(WorkerPoolError) {
@@ -44,7 +44,8 @@ public final class ThreadExecutor: SerialExecutor, QueuedExecutor {
     /// Whether the calling thread runs a job of this executor. Never blocks.
     public var isCurrent: Bool { PoolThread.isInJob(of: self) }
 
-    /// Runs a job of an actor after those before it. For the Swift runtime. As ``SerialPoolExecutor/enqueue(_:)``.
+    /// Runs a job of an actor after those before it. For the Swift runtime. Thread-safe; blocks for the few
+    /// instructions in which another thread appends or takes jobs. O(1) amortised.
     ///
     /// - Precondition: The executor has not ended (``close()``); a later job is reported and ends the process.
     public func enqueue(_ job: consuming ExecutorJob) {
@@ -62,7 +63,7 @@ public final class ThreadExecutor: SerialExecutor, QueuedExecutor {
     package func run() {
         let unowned = asUnownedSerialExecutor()
         PoolThread.runsJob(of: self) {
-            // The thread is this executor's own: nobody else waits for a turn.
+            // The thread is this executor's own: no other executor waits for a turn.
             while queue.drain({ $0.runSynchronously(on: unowned) }) {}
         }
         if queue.hasEnded { pool.close() }
@@ -79,8 +80,8 @@ public final class ThreadExecutor: SerialExecutor, QueuedExecutor {
 
     /// Waits until the executor is closed and its last job has run. Blocks the thread.
     ///
-    /// - Precondition: The caller is no job of this executor, which would wait for itself; that is reported and ends the
-    ///   process.
+    /// - Precondition: The caller is no job of this executor, which would wait for itself; that is reported and ends
+    ///   the process.
     @available(
         *,
         noasync,
@@ -91,7 +92,10 @@ public final class ThreadExecutor: SerialExecutor, QueuedExecutor {
         pool.wait()
     }
 
-    /// Waits as `wait()`, until `deadline` at most; returns whether the executor has ended. Blocks the thread.
+    /// Waits until the executor is closed and its last job has run, until `deadline` at most; returns whether it has.
+    /// Blocks the thread.
+    ///
+    /// - Precondition: The caller is no job of this executor.
     @available(
         *,
         noasync,
@@ -102,7 +106,10 @@ public final class ThreadExecutor: SerialExecutor, QueuedExecutor {
         return pool.wait(until: deadline)
     }
 
-    /// As with `until:`, for `timeout` at most.
+    /// Waits until the executor is closed and its last job has run, for `timeout` at most; returns whether it has.
+    /// Blocks the thread.
+    ///
+    /// - Precondition: The caller is no job of this executor.
     @available(
         *,
         noasync,
@@ -131,12 +138,18 @@ public final class ThreadExecutor: SerialExecutor, QueuedExecutor {
         try await pool.wait()
     }
 
-    /// Waits as the suspending `wait()`, until `deadline` at most; returns whether the executor has ended.
+    /// Waits until the executor is closed and its last job has run, until `deadline` at most; returns whether it has.
+    /// Suspends the task.
+    ///
+    /// - Throws: `CancellationError` if the task is cancelled first; the executor goes on.
     public func wait(until deadline: ContinuousClock.Instant) async throws(CancellationError) -> Bool {
         try await pool.wait(until: deadline)
     }
 
-    /// As with `until:`, for `timeout` at most.
+    /// Waits until the executor is closed and its last job has run, for `timeout` at most; returns whether it has.
+    /// Suspends the task.
+    ///
+    /// - Throws: `CancellationError` if the task is cancelled first; the executor goes on.
     public func wait(timeout: Duration) async throws(CancellationError) -> Bool {
         try await pool.wait(timeout: timeout)
     }

@@ -21,9 +21,11 @@ extension WorkerThread {
         _ = try block(until: forever)
     }
 
-    /// As `join()`, until `deadline` at most.
+    /// Waits until the thread has ended, until `deadline` at most. Blocks the thread.
     ///
     /// - Returns: Whether the thread has ended. After the deadline, too, one that has ended answers `true`.
+    /// - Throws: What the handler threw, for each caller.
+    /// - Precondition: The caller is not the thread itself.
     @available(
         *,
         noasync,
@@ -33,7 +35,11 @@ extension WorkerThread {
         try block(until: InterlockSync.deadline(at: deadline))
     }
 
-    /// As `join(until:)`, for `timeout` at most.
+    /// Waits until the thread has ended, for `timeout` at most. Blocks the thread.
+    ///
+    /// - Returns: Whether the thread has ended.
+    /// - Throws: What the handler threw, for each caller.
+    /// - Precondition: The caller is not the thread itself.
     @available(
         *,
         noasync,
@@ -60,12 +66,16 @@ extension WorkerThread {
         _ = try await suspend(until: nil)
     }
 
-    /// As the suspending `join()`, until `deadline` at most; returns whether the thread has ended.
+    /// Waits until the thread has ended, until `deadline` at most; returns whether it has. Suspends the task.
+    ///
+    /// - Throws: What the handler threw; `CancellationError` if the task is cancelled first. The thread goes on.
     public func join(until deadline: ContinuousClock.Instant) async throws -> Bool {
         try await suspend(until: deadline)
     }
 
-    /// As the suspending form with `until:`, for `timeout` at most.
+    /// Waits until the thread has ended, for `timeout` at most; returns whether it has. Suspends the task.
+    ///
+    /// - Throws: What the handler threw; `CancellationError` if the task is cancelled first. The thread goes on.
     public func join(timeout: Duration) async throws -> Bool {
         try await suspend(until: moment(in: timeout))
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A worker thread: what its owner sees. Threads/WorkerThreadCore.swift is what it shares with its thread; that keeps the
-// core and not this object, so that a thread whose owner has gone ends. WorkerThread+Posting.swift and +Joining.swift
-// have the waits.
+// A worker thread: what its owner sees. Threads/WorkerThreadCore.swift is what it shares with its thread; that keeps
+// the core and not this object, so that a thread whose owner has gone ends. WorkerThread+Posting.swift and
+// +Joining.swift have the waits.
 
 import InterlockSync
 
@@ -29,25 +29,25 @@ import InterlockSync
 /// | ``WorkerThreadState/closing`` | `closed`, with the message | is handled |
 /// | ``WorkerThreadState/ended`` | `closed`, with the message | is handed back by ``closeNow()`` |
 ///
-/// An accepted message is handled once, or handed back once, unless the object is released: then the thread handles what
-/// it has accepted and ends, as by ``close()``; messages of one that was not started are released.
+/// An accepted message is handled once, or handed back once, unless the object is released: then the thread handles
+/// what it has accepted and ends, as by ``close()``; messages of one that was not started are released.
 ///
 /// If the handler throws, the thread ends: `join()` throws that error, and ``closeNow()`` has the messages behind
 /// the one that failed.
 ///
 /// Every method is thread-safe. The handler sees what the poster of its message did before; what waits for the end sees
-/// all that the handler did. The system shows the first 15 bytes of the name. The mailbox is an ``MPMCRing``, and posting
-/// answers as pushing does.
+/// all that the handler did. The system shows the first 15 bytes of the name. The mailbox is an ``MPMCRing``, and
+/// posting answers as pushing does.
 public final class WorkerThread<Message: Sendable>: Sendable {
     let core: WorkerThreadCore<Message>
 
     /// A thread that is not started. Allocates the mailbox.
     ///
     /// - Parameters:
-    ///   - name: Of the thread.
+    ///   - name: The name of the thread.
     ///   - mailboxCapacity: How many messages wait at most, from 1 up.
-    ///   - stackSize: In bytes; `nil`: the system's.
-    ///   - nice: Added to the process's: from -20 to 19, below 0 only with privilege.
+    ///   - stackSize: The size of its stack, in bytes; `nil`: the system's.
+    ///   - nice: Its nice value, added to the process's: from -20 to 19, below 0 only with privilege.
     ///   - handler: Called with each message, on the thread. Released there at its end, or by the ``close()`` of a
     ///     thread that was not started.
     /// - Throws: ``WorkerThreadError/invalidOption(_:_:)`` or ``WorkerThreadError/outOfMemory(mailboxCapacity:)``.
@@ -90,8 +90,8 @@ public final class WorkerThread<Message: Sendable>: Sendable {
 
     /// Starts the thread. Blocks until it runs with its nice value.
     ///
-    /// - Throws: ``WorkerThreadError/unavailable(_:)`` or ``WorkerThreadError/refusedNice(_:code:)``: it is not started,
-    ///   and its messages wait; ``WorkerThreadError/closed(thread:)``.
+    /// - Throws: ``WorkerThreadError/unavailable(_:)`` or ``WorkerThreadError/refusedNice(_:code:)``: it is not
+    ///   started, and its messages wait; ``WorkerThreadError/closed(thread:)``.
     /// - Precondition: It was not started; a second start is reported and ends the process.
     public func start() throws(WorkerThreadError) {
         try core.start()
@@ -105,9 +105,9 @@ public final class WorkerThread<Message: Sendable>: Sendable {
         core.close()
     }
 
-    /// As ``close()``, and moves out the messages that the thread has not begun to handle: also those of a thread that
-    /// has ended by its handler's error, or was never started. Each is handed back once. Waits only for posts in the
-    /// middle of their push.
+    /// Refuses further messages, has the thread end, and moves out the messages that the thread has not begun to
+    /// handle: also those of a thread that has ended by its handler's error, or was never started. Each is handed
+    /// back once. Waits only for posts in the middle of their push.
     ///
     /// - Returns: Those messages, the oldest first. They will not be handled.
     /// - Complexity: O(messages).

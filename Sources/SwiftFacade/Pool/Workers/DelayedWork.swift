@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Work at a time, of a pool or a dispatch queue. The work is claimed by the thread that runs it or by `cancel`, which
-// frees it at once: a cancelled `DispatchWorkItem` keeps its captures until its deadline, and `dispatch_after` cannot be
-// cancelled at all.
+// frees it at once: a cancelled `DispatchWorkItem` keeps its captures until its deadline, and `dispatch_after` cannot
+// be cancelled at all.
 //
 // A pool's timer is the object's own memory; the C pool's heap links it, so setting and cancelling allocate nothing and
-// cancelled work is out of the pool at once. The C pool says which of the two, the run or the cancellation, has the timer.
+// cancelled work is out of the pool at once. The C pool says which of the two, the run or the cancellation, has the
+// timer.
 
 import CInterlock
 import InterlockSync
@@ -126,8 +127,8 @@ extension WorkerPool {
     /// The delay is measured on the monotonic clock. A delay of zero or less means at once.
     ///
     /// - Returns: The handle that cancels it and gives its value. Dropping it does not cancel.
-    /// - Throws: ``WorkerPoolError/closed(pool:)``; ``WorkerPoolError/unavailable(pool:)`` where the system makes no thread
-    ///   for the pool's first delayed work.
+    /// - Throws: ``WorkerPoolError/closed(pool:)``; ``WorkerPoolError/unavailable(pool:)`` where the system makes no
+    ///   thread for the pool's first delayed work.
     /// - Complexity: O(1). Calls `ilk_pool_submit_at`.
     @discardableResult
     public func after<Value: Sendable>(

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The executor of actors on a pool, and what it shares with Threads/ThreadExecutor.swift. Jobs wait in an array under a
-// lock; one job of the pool at a time, the drain, runs them in order. The drain takes the array as a whole and leaves its
-// own emptied one, so that the two arrays are used again and a job allocates nothing. After `drainLength` jobs it submits
-// itself anew: one actor does not keep a worker from the others.
+// lock; one job of the pool at a time, the drain, runs them in order. The drain takes the array as a whole and leaves
+// its own emptied one, so that the two arrays are used again and a job allocates nothing. After `drainLength` jobs it
+// submits itself anew: one actor does not keep a worker from the others.
 //
 //   enqueue                            drain
 //   lock: append; was it idle?         lock: take all; none: idle, end
@@ -136,8 +136,8 @@ extension QueuedExecutor {
 /// }
 /// ```
 ///
-/// Actors that share an executor exclude each other. An actor does not own its executor: it must hold it, as above. When
-/// the pool is closed, the jobs go on, still one at a time, on ``WorkerPool/shared``.
+/// Actors that share an executor exclude each other. An actor does not own its executor: it must hold it, as above.
+/// When the pool is closed, the jobs go on, still one at a time, on ``WorkerPool/shared``.
 public final class SerialPoolExecutor: SerialExecutor, QueuedExecutor {
     /// The pool that runs the jobs.
     public let pool: WorkerPool
@@ -148,8 +148,8 @@ public final class SerialPoolExecutor: SerialExecutor, QueuedExecutor {
         self.pool = pool
     }
 
-    /// Runs a job of an actor after those before it. For the Swift runtime. Thread-safe; blocks for the few instructions
-    /// in which another thread appends or takes jobs. O(1) amortised.
+    /// Runs a job of an actor after those before it. For the Swift runtime. Thread-safe; blocks for the few
+    /// instructions in which another thread appends or takes jobs. O(1) amortised.
     public func enqueue(_ job: consuming ExecutorJob) {
         append(UnownedJob(job))
     }

@@ -89,7 +89,8 @@ public final class WorkerGroup: Sendable {
         _ = block(until: forever)
     }
 
-    /// Waits as `wait()`, until `deadline` at most. A worker ends the job that it runs meanwhile.
+    /// Waits until all jobs of the group have ended, until `deadline` at most. Blocks the thread; a worker of the pool
+    /// runs jobs of the group, and ends the one that it has begun.
     ///
     /// - Returns: Whether all jobs have ended.
     @available(
@@ -101,7 +102,8 @@ public final class WorkerGroup: Sendable {
         block(until: InterlockSync.deadline(at: deadline))
     }
 
-    /// Waits as `wait()`, for `timeout` at most. A worker ends the job that it runs meanwhile.
+    /// Waits until all jobs of the group have ended, for `timeout` at most. Blocks the thread; a worker of the pool
+    /// runs jobs of the group, and ends the one that it has begun.
     ///
     /// - Returns: Whether all jobs have ended.
     @available(
@@ -129,7 +131,7 @@ public final class WorkerGroup: Sendable {
         _ = try await suspend(until: nil)
     }
 
-    /// Waits as the suspending `wait()`, until `deadline` at most.
+    /// Waits until all jobs of the group have ended, until `deadline` at most. Suspends the task.
     ///
     /// - Returns: Whether all jobs have ended.
     /// - Throws: `CancellationError` if the task is cancelled first; the jobs go on.
@@ -137,7 +139,7 @@ public final class WorkerGroup: Sendable {
         try await suspend(until: deadline)
     }
 
-    /// Waits as the suspending `wait()`, for `timeout` at most.
+    /// Waits until all jobs of the group have ended, for `timeout` at most. Suspends the task.
     ///
     /// - Returns: Whether all jobs have ended.
     /// - Throws: `CancellationError` if the task is cancelled first; the jobs go on.

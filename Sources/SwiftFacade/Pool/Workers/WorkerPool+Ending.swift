@@ -21,10 +21,11 @@ extension WorkerPool {
     ///
     /// `caller` is given the closures of ``submit(priority:_:)`` and ``WorkerGroup``, by this call and by the pool's
     /// threads, several at a time. A `run(priority:_:)`, a loop from a task or a delayed task that has not begun ends
-    /// with ``WorkerPoolError/closed(pool:)``. Parts of tasks run on ``shared``. Of several calls the first one's
-    /// `caller` is used; it is released when the pool has ended.
+    /// with ``WorkerPoolError/closed(pool:)``. Parts of tasks run on ``shared``. If there are several calls, the first
+    /// one's `caller` is used; it is released when the pool has ended.
     ///
-    /// - Precondition: As for ``close()``. `caller` does not wait for the end of the pool, which comes after it.
+    /// - Precondition: The pool is not ``shared`` or ``blocking``. `caller` does not wait for the end of the pool,
+    ///   which comes after it.
     public func closeNow(
         returningTo caller:
             @escaping @Sendable (_ work: @escaping @Sendable () -> Void) -> Void = { _ in }
@@ -45,9 +46,11 @@ extension WorkerPool {
         _ = core.block(until: forever)
     }
 
-    /// Waits as `wait()`, until `deadline` at most. Blocks the thread.
+    /// Waits until the pool is closed and all it had accepted has run or was handed back, until `deadline` at most.
+    /// Blocks the thread.
     ///
     /// - Returns: Whether the pool has ended.
+    /// - Precondition: The caller is no job of the pool, and the pool is not ``shared`` or ``blocking``.
     @available(
         *,
         noasync,
@@ -57,9 +60,11 @@ extension WorkerPool {
         core.block(until: InterlockSync.deadline(at: deadline))
     }
 
-    /// Waits as `wait()`, for `timeout` at most. Blocks the thread.
+    /// Waits until the pool is closed and all it had accepted has run or was handed back, for `timeout` at most. Blocks
+    /// the thread.
     ///
     /// - Returns: Whether the pool has ended.
+    /// - Precondition: The caller is no job of the pool, and the pool is not ``shared`` or ``blocking``.
     @available(
         *,
         noasync,
@@ -80,17 +85,21 @@ extension WorkerPool {
         _ = try await core.suspend(until: nil)
     }
 
-    /// Waits as the suspending `wait()`, until `deadline` at most.
+    /// Waits until the pool is closed and all it had accepted has run or was handed back, until `deadline` at most.
+    /// Suspends the task.
     ///
     /// - Returns: Whether the pool has ended.
+    /// - Precondition: The pool is not ``shared`` or ``blocking``.
     /// - Throws: `CancellationError` if the task is cancelled first; the pool goes on.
     public func wait(until deadline: ContinuousClock.Instant) async throws(CancellationError) -> Bool {
         try await core.suspend(until: deadline)
     }
 
-    /// Waits as the suspending `wait()`, for `timeout` at most.
+    /// Waits until the pool is closed and all it had accepted has run or was handed back, for `timeout` at most.
+    /// Suspends the task.
     ///
     /// - Returns: Whether the pool has ended.
+    /// - Precondition: The pool is not ``shared`` or ``blocking``.
     /// - Throws: `CancellationError` if the task is cancelled first; the pool goes on.
     public func wait(timeout: Duration) async throws(CancellationError) -> Bool {
         try await core.suspend(until: moment(in: timeout))

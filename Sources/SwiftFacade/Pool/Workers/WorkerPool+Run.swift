@@ -29,9 +29,12 @@ extension WorkerPool {
         try blocked(priority, forever, work)!.get()
     }
 
-    /// Runs `work` as `run(priority:_:)`, if it begins before `deadline`. Blocks the thread.
+    /// Runs `work` on a thread of the pool, if it begins before `deadline`, and waits for its outcome. Blocks the
+    /// thread; a worker of the pool may run it itself, and runs no other job meanwhile.
     ///
     /// - Returns: What `work` returns, or `nil` if it had not begun in time: it will not run.
+    /// - Throws: ``WorkerPoolRunError/failed(_:)`` with what `work` throws; ``WorkerPoolRunError/notRun(_:)`` where the
+    ///   pool is closed before it has begun.
     @_disfavoredOverload
     @available(
         *,
@@ -46,9 +49,12 @@ extension WorkerPool {
         try blocked(priority, InterlockSync.deadline(at: deadline), work)?.get()
     }
 
-    /// Runs `work` as `run(priority:_:)`, if it begins within `timeout`. Blocks the thread.
+    /// Runs `work` on a thread of the pool, if it begins within `timeout`, and waits for its outcome. Blocks the
+    /// thread; a worker of the pool may run it itself, and runs no other job meanwhile.
     ///
     /// - Returns: What `work` returns, or `nil` if it had not begun in time: it will not run.
+    /// - Throws: ``WorkerPoolRunError/failed(_:)`` with what `work` throws; ``WorkerPoolRunError/notRun(_:)`` where the
+    ///   pool is closed before it has begun.
     @_disfavoredOverload
     @available(
         *,

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Tasks on the pool. A part of a task is one pointer, which a node carries as it would a closure, so tasks have the
-// pool's priorities, and are stolen from one worker by another. They wait in the order in which they became ready: a task
-// that yields goes behind those that wait, which a worker's own deque, last in first out, would not give. Rejected: a ring of the pointers and a job of the pool that drains it: one
-// queue for all workers, without priorities, and bounded, where an executor cannot refuse.
+// pool's priorities, and are stolen from one worker by another. They wait in the order in which they became ready: a
+// task that yields goes behind those that wait, which a worker's own deque, last in first out, would not give.
+// Rejected: a ring of the pointers and a job of the pool that drains it: one queue for all workers, without priorities,
+// and bounded, where an executor cannot refuse.
 
 import CInterlock
 import InterlockSync
@@ -11,8 +12,8 @@ import InterlockSync
 extension WorkerPool: TaskExecutor {
     /// Runs a part of a task on the pool. For the Swift runtime. Thread-safe.
     ///
-    /// Allocates nothing while no more than 1,024 jobs wait. Tasks of `.high` priority and above are high jobs, those of
-    /// `.utility` and below low ones. A closed pool hands it to ``shared``.
+    /// Allocates nothing while no more than 1,024 jobs wait. Tasks of `.high` priority and above are high jobs, those
+    /// of `.utility` and below low ones. A closed pool hands it to ``shared``.
     public func enqueue(_ job: consuming ExecutorJob) {
         take(UnownedJob(job))
     }

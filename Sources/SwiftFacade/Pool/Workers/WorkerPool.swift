@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The worker pool: the C pool with closures for jobs. What a job holds is in a node of the core (Internal/PoolJob.swift),
-// so a submission allocates what the compiler allocates for the closure, and nothing else.
+// The worker pool: the C pool with closures for jobs. What a job holds is in a node of the core
+// (Internal/PoolJob.swift), so a submission allocates what the compiler allocates for the closure, and nothing else.
 //
 // No call is `async` that need not wait, and the blocking forms share their names with the suspending ones, as in
 // FIFOSemaphore.swift.
@@ -18,10 +18,10 @@ import InterlockSync
 /// guard pool.submit({ crawl(url) }) else { fatalError("closed") }
 /// ```
 ///
-/// Every method is thread-safe. Work may submit more work, and may wait: a worker that waits for a `run(priority:_:)` or
-/// a ``WorkerGroup`` of its own pool runs jobs that it waits for meanwhile, and no others; without one, another thread
-/// takes its place. A loop that a worker makes (`concurrentForEach`) it works on itself. So a lock may be held over such a wait. For a wait of another kind,
-/// ``withBlockingCall(_:)`` has another thread take over.
+/// Every method is thread-safe. Work may submit more work, and may wait: a worker that waits for a `run(priority:_:)`
+/// or a ``WorkerGroup`` of its own pool runs jobs that it waits for meanwhile, and no others; without one, another
+/// thread takes its place. A loop that a worker makes (`concurrentForEach`) it works on itself. So a lock may be held
+/// over such a wait. For a wait of another kind, ``withBlockingCall(_:)`` has another thread take over.
 ///
 /// What was accepted runs, unless ``closeNow(returningTo:)`` hands it back. A pool that is released closes, and its
 /// threads end when the last job has run: no release waits for them.
@@ -34,28 +34,29 @@ import InterlockSync
 public final class WorkerPool: Sendable {
     package let core: PoolCore
 
-    /// Which of the jobs that wait begins first. None starves: of 64 jobs that a worker runs, one is the oldest low one.
+    /// Which of the jobs that wait begins first. None starves: of 64 jobs that a worker runs, one is the oldest low
+    /// one.
     public enum Priority: Sendable, Hashable {
         /// Before all others.
         case high
         /// After the high ones.
         case normal
-        /// Where nothing else waits, and at its turn.
+        /// A job runs when no other waits, and at its turn.
         case low
     }
 
     /// A pool with threads of its own. Allocates, and starts the threads that are kept.
     ///
-    /// Where the system refuses some of the threads, the pool goes on with those there are, and asks again later.
+    /// If the system refuses some of the threads, the pool goes on with those there are, and asks again later.
     ///
     /// - Parameters:
-    ///   - name: Of the threads, followed by a number; the system shows 15 bytes.
+    ///   - name: The name of the threads, followed by a number; the system shows 15 bytes.
     ///   - threads: How many run jobs at a time, from 1 to 1,024; `nil`: as many as the machine has processors.
     ///   - maximumThreads: How many there are with those whose jobs are blocked; `nil`: `threads` + 64.
     ///   - keptThreads: How many stay when they are idle; `nil`: `threads`. One stays in any case.
     ///   - idleTime: After how long an idle thread beyond those ends; `nil`: ten seconds.
-    ///   - stackSize: Of a thread, in bytes; `nil`: the system's.
-    ///   - nice: Of the threads, added to the process's: from -20 to 19, below 0 only with privilege.
+    ///   - stackSize: The size of a thread's stack, in bytes; `nil`: the system's.
+    ///   - nice: The nice value of the threads, added to the process's: from -20 to 19, below 0 only with privilege.
     /// - Throws: ``WorkerPoolError/invalidOption(_:_:)`` with the name of the option; or
     ///   ``WorkerPoolError/unavailable(pool:)``: no thread could be started.
     public convenience init(
@@ -152,13 +153,13 @@ public final class WorkerPool: Sendable {
 
     /// The pool of the process, with a thread for each processor. It is made when it is first used, and is not closed.
     ///
-    /// Where the system gives it no thread, that is reported and ends the process.
+    /// If the system gives it no thread, that is reported and ends the process.
     public static let shared = permanent("shared", nil) ?? noThread("WorkerPool.shared")
 
-    /// The pool for work that blocks: 512 jobs at a time, a thread for each, of which one stays when all are idle. It is
-    /// made when it is first used, and is not closed.
+    /// The pool for work that blocks: 512 jobs at a time, a thread for each, of which one stays when all are idle. It
+    /// is made when it is first used, and is not closed.
     ///
-    /// Where the system gives it no thread, that is reported and ends the process.
+    /// If the system gives it no thread, that is reported and ends the process.
     public static var blocking: WorkerPool {
         blockingIfAvailable ?? noThread("WorkerPool.blocking")
     }
@@ -183,11 +184,11 @@ public final class WorkerPool: Sendable {
 
     /// Has `work` run on a thread of the pool. Does not wait.
     ///
-    /// From outside, normal work is begun in about the order in which it was submitted; work that a job submits is begun
-    /// by its own worker first, the last one first, unless another worker steals it.
+    /// From outside, normal work is begun in about the order in which it was submitted; work that a job submits is
+    /// begun by its own worker first, the last one first, unless another worker steals it.
     ///
-    /// - Returns: Whether the pool has accepted it. If not, the pool is closed: `work` does not run, and has been released
-    ///   by the pool.
+    /// - Returns: Whether the pool has accepted it. If not, the pool is closed: `work` does not run, and has been
+    ///   released by the pool.
     /// - Complexity: O(1). Allocates nothing beside the closure while no more than 1,024 jobs wait. Calls
     ///   `ilk_pool_submit`.
     public func submit(priority: Priority = .normal, _ work: @escaping @Sendable () -> Void) -> Bool {
@@ -201,10 +202,10 @@ public final class WorkerPool: Sendable {
     ///
     /// May be nested. On a thread of no pool, only runs `body`. May be called in a task: `body` does not suspend.
     ///
-    /// Interlock's own blocking waits do this by themselves: for operations, jobs, queues, groups, runners, cached values,
-    /// work of another pool, the end of a thread or a pool, ``FIFOSemaphore``, ``Barrier``, and `GCD.sync` with a
-    /// limit. Its locks, ``Latch``, its rings, the post to a full ``WorkerThread`` and `GCD.sync` without a limit do not:
-    /// they hold their worker.
+    /// Interlock's own blocking waits do this by themselves: for operations, jobs, queues, groups, runners, cached
+    /// values, work of another pool, the end of a thread or a pool, ``FIFOSemaphore``, ``Barrier``, and `GCD.sync` with
+    /// a limit. Its locks, ``Latch``, its rings, the post to a full ``WorkerThread`` and `GCD.sync` without a limit do
+    /// not: they hold their worker.
     ///
     /// - Returns: What `body` returns.
     /// - Throws: What `body` throws.

@@ -48,7 +48,8 @@ extension SafeArray {
         }
     }
 
-    /// Inserts the elements of a collection before the element at `index`, or at the end if `index` is the count. O(*n*).
+    /// Inserts the elements of a collection before the element at `index`, or at the end if `index` is the count.
+    /// O(*n*).
     ///
     /// - Precondition: `index` is in `0...count`.
     @inlinable

@@ -19,9 +19,9 @@ extension SafeArray {
         _modify { yield &self[asked: range] }
     }
 
-    /// A copy of the elements in a range expression: `2...`, `..<3`, or one of the caller's own, which is evaluated under
-    /// the lock; assigning replaces them, by more or fewer too. A change in place (`array[2...].sort()`) holds the lock
-    /// for writing and is one step.
+    /// A copy of the elements in a range expression: `2...`, `..<3`, or one of the caller's own, which is evaluated
+    /// under the lock; assigning replaces them, by more or fewer too. A change in place (`array[2...].sort()`) holds
+    /// the lock for writing and is one step.
     ///
     /// - Precondition: The range lies within the indices.
     /// - Precondition: A change in place does not call this array, and does not suspend (`await`).

@@ -35,9 +35,9 @@
 ///
 /// A closure, generator or range expression given to an array must not call the same array, nor may an element's `==`
 /// or `<`: the thread would wait for itself, which is reported and ends the process. (A read of elements inside a read
-/// is reported by debug builds, by others only where it would wait.) Nor may the `deinit` of what a closure, or a change
-/// in place, releases. Elements that the array's own verbs take out are released after the lock: their `deinit` may call
-/// the array.
+/// is reported by debug builds, by others only where it would wait.) Nor may the `deinit` of what a closure, or a
+/// change in place, releases. Elements that the array's own verbs take out are released after the lock: their `deinit`
+/// may call the array.
 ///
 /// Left out: indices to walk along and slices that share storage, whose meaning the next writer changes; pointers and
 /// spans, which must not outlive the lock. Take them in ``withReadLock(_:)`` or ``withWriteLock(_:)``, or from a

@@ -30,8 +30,8 @@ extension SafeDictionary.Change: Hashable where Value: Hashable {}
 
 extension SafeDictionary where Key: Sendable, Value: Sendable {
     /// Every change from now on, in order, as an asynchronous sequence; each call begins one. It ends when the loop and
-    /// the sequence are left, and, after the last change, when the dictionary is gone. A consumer whose task is cancelled ends
-    /// alone. `changes(deliverOn:_:)` of `InterlockOperations` delivers on a dispatch queue instead.
+    /// the sequence are left, and, after the last change, when the dictionary is gone. A consumer whose task is
+    /// cancelled ends alone. `changes(deliverOn:_:)` of `InterlockOperations` delivers on a dispatch queue instead.
     ///
     /// Writers keep each change and wake the consumer, which compares and delivers. Each change goes to one consumer of
     /// a sequence: take a sequence for each that wants all. Changes are kept until asked for, while the sequence is

@@ -57,7 +57,7 @@ extension SafeDictionary {
             value(forKey: key, default: fallback())
         }
         set {
-            // As above; `fallback` is not evaluated.
+            // One locked step; `fallback` is not evaluated.
             _ = updateValue(newValue, forKey: key)
         }
         _modify {

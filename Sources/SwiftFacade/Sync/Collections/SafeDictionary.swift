@@ -198,7 +198,7 @@ public final class SafeDictionary<Key: Hashable, Value> {
         try storage.changeByClosure(self, call, body)
     }
 
-    /// As `SafeArray`'s.
+    /// A change by foreign code of which only the outcome is known.
     @inlinable
     func changeWhole<Result: ~Copyable, Failure: Error>(
         _ call: StaticString,
@@ -215,5 +215,5 @@ public final class SafeDictionary<Key: Hashable, Value> {
     }
 }
 
-// As SafeArray.
+// All mutable state is behind the lock. Readers share the entries, which must be Sendable.
 extension SafeDictionary: @unchecked Sendable where Key: Sendable, Value: Sendable {}

@@ -44,8 +44,8 @@ extension SafeSet {
         }
     }
 
-    /// Removes and returns any member, or `nil` if there is none. Scans the storage, up to O(capacity): to empty a large
-    /// set, use ``drain()``.
+    /// Removes and returns any member, or `nil` if there is none. Scans the storage, up to O(capacity): to empty a
+    /// large set, use ``drain()``.
     @inlinable
     public func popFirst() -> Element? {
         change("popFirst") { members, observers in

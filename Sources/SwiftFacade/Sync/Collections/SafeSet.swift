@@ -6,7 +6,7 @@
 /// A set that any number of threads may read and change.
 ///
 /// A reference with the vocabulary of `Set`: every holder sees the same members, and each call is one atomic step: of
-/// many threads that insert the same member exactly one is told that it was first. Lookups run in parallel; changes are
+/// many threads that insert the same member exactly one learns that it was first. Lookups run in parallel; changes are
 /// made in place.
 ///
 /// ```swift
@@ -104,7 +104,7 @@ public final class SafeSet<Element: Hashable> {
         storage.change(self, call, body)
     }
 
-    /// As `SafeArray`'s.
+    /// A change by foreign code of which only the outcome is known.
     @inlinable
     func changeWhole<Result: ~Copyable, Failure: Error>(
         _ call: StaticString,
@@ -124,5 +124,5 @@ public final class SafeSet<Element: Hashable> {
     }
 }
 
-// As SafeArray.
+// All mutable state is behind the lock. Readers share the elements, which must be Sendable.
 extension SafeSet: @unchecked Sendable where Element: Sendable {}

@@ -17,8 +17,8 @@ extension Diagnostics {
         /// each power of two nanoseconds.
         public let histogram: [(limit: Duration, count: UInt32)]
 
-        /// A time that `fraction` of all do not exceed, as far as the buckets tell; zero where there is none. A fraction
-        /// above 1 counts as 1; one below 0, or that is no number, as 0.
+        /// A time that `fraction` of all do not exceed, as far as the buckets tell; zero where there is none. A
+        /// fraction above 1 counts as 1; one below 0, or that is no number, as 0.
         ///
         /// - Complexity: O(buckets).
         public func quantile(_ fraction: Double) -> Duration {
@@ -59,9 +59,9 @@ extension Diagnostics {
         public let hold: Times
         /// The name of the thread that held it longest, and its id; empty and 0 where there is none.
         public let longestHolder: (name: String, id: UInt32)
-        /// Where that hold ended: return addresses, innermost first.
+        /// The stack at the end of that hold: return addresses, innermost first.
         public let longestStack: [UInt]
-        /// Of a ring.
+        /// What is known of a ring; `nil` for other objects.
         public let ring: RingFigures?
     }
 

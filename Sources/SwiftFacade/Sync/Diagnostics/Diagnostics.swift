@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The Swift face of the C core's diagnosis (<interlock/diagnostics.h>): what is watched, and what is done with a report.
+// The Swift face of the C core's diagnosis (<interlock/diagnostics.h>): what is watched, and what is done with a
+// report.
 
 import CInterlock
 
@@ -24,12 +25,12 @@ import Darwin
 ///
 /// or for one object by its own `diagnose(_:)`. The environment knows more words, separated by commas: `abort` ends the
 /// process at the first report of an order; `limit=SECONDS` reports a thread that waits longer; `signal=NUMBER` chooses
-/// the signal for a report of all threads (SIGQUIT while `hang` is on); `file=PATH` has the diagnosis written at exit, as
-/// JSON or as a page by the name's ending.
+/// the signal for a report of all threads (SIGQUIT while `hang` is on); `file=PATH` has the diagnosis written at exit,
+/// as JSON or as a page by the name's ending.
 ///
 /// Watched are ``ReadWriteLock``, ``SharedReadWriteLock``, the collections, ``FIFOSemaphore``,
-/// ``PriorityInheritingMutex``, the rings, waits for a ``Latch`` or ``Barrier``, and waits for operations, jobs
-/// and a ``WorkerGroup``. Of dispatch queues, the serial ones that ``GCD`` made are watched: a `GCD.sync` without a limit
+/// ``PriorityInheritingMutex``, the rings, waits for a ``Latch`` or ``Barrier``, and waits for operations, jobs and a
+/// ``WorkerGroup``. Of dispatch queues, the serial ones that ``GCD`` made are watched: a `GCD.sync` without a limit
 /// asks for its queue, and what the helpers of ``GCD``, groups, runners and timers run on a queue holds it. A task that
 /// suspends holds up no thread: it is not seen.
 ///
@@ -72,7 +73,8 @@ public enum Diagnostics {
         public enum Kind: Sendable {
             /// Two orders of taking locks that may deadlock.
             case inversion
-            /// A thread about to wait for itself. The process ends after the report, unless the thread only reads again.
+            /// A thread about to wait for itself. The process ends after the report, unless the thread only reads
+            /// again.
             case selfWait
             /// A thread has waited longer than the limit.
             case hang
@@ -82,7 +84,7 @@ public enum Diagnostics {
         public let kind: Kind
         /// What is wrong, with the names of threads and objects.
         public let sentence: String
-        /// The same with all stacks, as it would be printed.
+        /// The sentence and all stacks, as they would be printed.
         public let text: String
 
         /// The sentence.
@@ -93,9 +95,9 @@ public enum Diagnostics {
 
     /// Has `handler` called with each report, instead of printing it on standard error; `nil`: print again.
     ///
-    /// Of an order, and of a thread about to wait for itself, that thread calls it, before it waits; of a hang a thread
-    /// of the library. It may use the library. What an earlier handler captures is released before the return, unless it
-    /// is running. Calls `ilk_set_report_handler`.
+    /// A report of an order, or of a thread about to wait for itself, is given to it by that thread, before the wait; a
+    /// report of a hang by a thread of the library. It may use the library. What an earlier handler captures is
+    /// released before the return, unless it is running. Calls `ilk_set_report_handler`.
     public static func onReport(_ handler: (@Sendable (Report) -> Void)?) {
         let relay: ilk_report_handler = { report, _ in Diagnostics.deliver(report!.pointee) }
         // Released outside the lock: what it captures may call this.
@@ -176,7 +178,8 @@ public enum Diagnostics {
         case text
         /// For programs, and for `viewer/diagnosis.html`, which draws it; `docs/diagnosis.md` has the keys.
         case json
-        /// A page of HTML that carries the JSON; `viewer/diagnosis.html` of the package draws it if it is in the same folder.
+        /// A page of HTML that carries the JSON; `viewer/diagnosis.html` of the package draws it if it is in the same
+        /// folder.
         case page
     }
 
@@ -194,7 +197,7 @@ public enum Diagnostics {
         if ilk_write_diagnosis(fileDescriptor, form) != ILK_OK { throw .writing(errno) }
     }
 
-    /// The same as a string, by way of a temporary file.
+    /// What is known of all threads and objects, as a string, by way of a temporary file.
     ///
     /// - Throws: ``Failure/writing(_:)``.
     public static func report(as form: Form) throws(Failure) -> String {

@@ -30,8 +30,8 @@ extension PriorityInheritingMutex where Value: ~Copyable {
 }
 
 extension FIFOSemaphore {
-    /// Has diagnosis watch this semaphore, also if it does not watch all; no features: not any more. Thread-safe; blocks
-    /// briefly. Calls `ilk_semaphore_observe`.
+    /// Has diagnosis watch this semaphore, also if it does not watch all; no features: not any more. Thread-safe;
+    /// blocks briefly. Calls `ilk_semaphore_observe`.
     ///
     /// - Throws: ``Diagnostics/Failure/memory``; nothing has changed then.
     public func diagnose(_ features: Diagnostics.Features) throws(Diagnostics.Failure) {
@@ -40,8 +40,8 @@ extension FIFOSemaphore {
 }
 
 extension SafeArray {
-    /// Has diagnosis watch this array's lock, also if it does not watch all; no features: not any more. Thread-safe; blocks
-    /// briefly. Calls `ilk_rwlock_observe`.
+    /// Has diagnosis watch this array's lock, also if it does not watch all; no features: not any more. Thread-safe;
+    /// blocks briefly. Calls `ilk_rwlock_observe`.
     ///
     /// - Throws: ``Diagnostics/Failure/memory``; nothing has changed then.
     public func diagnose(_ features: Diagnostics.Features) throws(Diagnostics.Failure) {
@@ -50,8 +50,8 @@ extension SafeArray {
 }
 
 extension SafeDictionary {
-    /// Has diagnosis watch this dictionary's lock, also if it does not watch all; no features: not any more. Thread-safe; blocks
-    /// briefly. Calls `ilk_rwlock_observe`.
+    /// Has diagnosis watch this dictionary's lock, also if it does not watch all; no features: not any more.
+    /// Thread-safe; blocks briefly. Calls `ilk_rwlock_observe`.
     ///
     /// - Throws: ``Diagnostics/Failure/memory``; nothing has changed then.
     public func diagnose(_ features: Diagnostics.Features) throws(Diagnostics.Failure) {
@@ -60,8 +60,8 @@ extension SafeDictionary {
 }
 
 extension SafeSet {
-    /// Has diagnosis watch this set's lock, also if it does not watch all; no features: not any more. Thread-safe; blocks
-    /// briefly. Calls `ilk_rwlock_observe`.
+    /// Has diagnosis watch this set's lock, also if it does not watch all; no features: not any more. Thread-safe;
+    /// blocks briefly. Calls `ilk_rwlock_observe`.
     ///
     /// - Throws: ``Diagnostics/Failure/memory``; nothing has changed then.
     public func diagnose(_ features: Diagnostics.Features) throws(Diagnostics.Failure) {

@@ -2,8 +2,8 @@
 //
 // The memory behind every lock-guarded value of the facade: one aligned allocation, the C lock and then the value.
 // Invariant: the lock has one address from init to deinit. A Swift stored property cannot give that: `&` may pass the
-// address of a temporary copy, and a lock that moves excludes nobody. The types that take closures decide which thread
-// may touch `value` when.
+// address of a temporary copy, and a lock that moves excludes no thread. The types that take closures decide which
+// thread may touch `value` when.
 
 @inlinable
 package var cacheLine: Int { 64 }

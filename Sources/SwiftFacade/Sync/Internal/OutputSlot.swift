@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the output of a job or an operation is: in the slot if it is small, otherwise in memory of its own. With an
+// The place of a job's or an operation's output: in the slot if it is small, otherwise in memory of its own. With an
 // `Output?` each output would give its owner another layout, which unspecialised code asks the runtime for, at each
 // access.
 

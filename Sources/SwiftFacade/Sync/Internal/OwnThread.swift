@@ -61,8 +61,7 @@ package enum OwnThread {
         }
     }
 
-    /// As ``start(named:quality:_:)``, for callers that need the thread: where the system makes none, reports that and
-    /// ends the process.
+    /// Starts a thread for a caller that needs it: if the system makes none, reports that and ends the process.
     package static func run(named name: String, _ body: @escaping @Sendable () -> Void) {
         do {
             try start(named: name, body)

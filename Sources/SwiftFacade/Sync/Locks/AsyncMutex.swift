@@ -3,8 +3,8 @@
 // The mutex of tasks: a value, the task that holds it, and a queue of waiting tasks.
 //
 // Invariant: while the queue has a waiter, a task holds the mutex. The holder gives it to the first waiter or, with
-// none, lays it down, under the queue's lock; a task joins under that lock, having found it held. So nobody overtakes a
-// waiter, and a waiter that was cancelled is in no list and is given nothing.
+// none, lays it down, under the queue's lock; a task joins under that lock, having found it held. So no task overtakes
+// a waiter, and a waiter that was cancelled is in no list and is given nothing.
 
 import CInterlock
 
@@ -26,10 +26,11 @@ import CInterlock
 ///
 /// Its rules are those of `Synchronization.Mutex`: closures never overlap and see what earlier ones did, what goes in
 /// and comes out is `sending`, and the mutex is `Sendable` whatever the value is. Every method is thread-safe and runs
-/// its closure in the isolation of the caller. Where sections do not suspend, `Mutex` and ``ReadWriteLock`` are cheaper.
+/// its closure in the isolation of the caller. Where sections do not suspend, `Mutex` and ``ReadWriteLock`` are
+/// cheaper.
 ///
 /// A closure that asks for its own mutex is reported, in every build, and ends the process: the task would wait for
-/// itself. Other circles suspend for ever, unless a wait has a limit, and diagnosis does not see them, for suspended
+/// itself. Other cycles suspend for ever, unless a wait has a limit, and diagnosis does not see them, for suspended
 /// tasks hold up no thread: a closure that waits for another task which wants the mutex, a child task included; two
 /// mutexes taken in two orders. No priority is lent to the holder.
 public final class AsyncMutex<Value: ~Copyable>: @unchecked Sendable {
@@ -64,7 +65,8 @@ public final class AsyncMutex<Value: ~Copyable>: @unchecked Sendable {
 
     // MARK: Taking it
 
-    // `Failure` is not in the answer. Without it Swift 6.3 crashes on a closure with a typed error that returns nothing.
+    // `Failure` is not in the answer. Without it Swift 6.3 crashes on a closure with a typed error that returns
+    // nothing.
 
     /// Runs `body` with the value in place while holding the mutex. Suspends the task while another holds it.
     ///
@@ -73,9 +75,9 @@ public final class AsyncMutex<Value: ~Copyable>: @unchecked Sendable {
     ///   - isolation: The task stays on its actor, and `body` runs there.
     ///   - body: May suspend; the mutex is held meanwhile.
     /// - Returns: What `body` returns.
-    /// - Throws: `CancellationError` if the task is cancelled before it has the mutex; `body` has not run, and the mutex
-    ///   goes to the next. A cancelled task still takes a free mutex. Otherwise what `body` throws; the mutex is given
-    ///   up first. Cancellation does not end `body`, which may ask for it.
+    /// - Throws: `CancellationError` if the task is cancelled before it has the mutex; `body` has not run, and the
+    ///   mutex goes to the next. A cancelled task still takes a free mutex. Otherwise what `body` throws; the mutex is
+    ///   given up first. Cancellation does not end `body`, which may ask for it.
     /// - Complexity: O(1). Allocates only to wait.
     public func withLock<Output: ~Copyable, Failure: Error>(
         isolation: isolated (any Actor)? = #isolation,
@@ -92,8 +94,8 @@ public final class AsyncMutex<Value: ~Copyable>: @unchecked Sendable {
     ///
     /// - Precondition: The task is not in a closure of this mutex.
     /// - Returns: What `body` returns, or `nil` if the mutex did not become free in time and `body` did not run.
-    /// - Throws: `CancellationError` if the task is cancelled before it has the mutex, and `body` has not run; otherwise
-    ///   what `body` throws.
+    /// - Throws: `CancellationError` if the task is cancelled before it has the mutex, and `body` has not run;
+    ///   otherwise what `body` throws.
     public func withLock<Output: ~Copyable, Failure: Error>(
         isolation: isolated (any Actor)? = #isolation,
         until deadline: ContinuousClock.Instant,
@@ -107,8 +109,8 @@ public final class AsyncMutex<Value: ~Copyable>: @unchecked Sendable {
     ///
     /// - Precondition: The task is not in a closure of this mutex.
     /// - Returns: What `body` returns, or `nil` if the mutex did not become free in time and `body` did not run.
-    /// - Throws: `CancellationError` if the task is cancelled before it has the mutex, and `body` has not run; otherwise
-    ///   what `body` throws.
+    /// - Throws: `CancellationError` if the task is cancelled before it has the mutex, and `body` has not run;
+    ///   otherwise what `body` throws.
     public func withLock<Output: ~Copyable, Failure: Error>(
         isolation: isolated (any Actor)? = #isolation,
         timeout: Duration,
@@ -117,8 +119,8 @@ public final class AsyncMutex<Value: ~Copyable>: @unchecked Sendable {
         try await take(until: moment(in: timeout), body)
     }
 
-    /// Runs `body` with the value in place if the mutex is free, whether the task is cancelled or not. Does not wait for
-    /// it; a closure of this mutex may ask.
+    /// Runs `body` with the value in place if the mutex is free, whether the task is cancelled or not. Does not wait
+    /// for it; a closure of this mutex may ask.
     ///
     /// - Returns: `nil` if the mutex was held and `body` did not run.
     /// - Throws: What `body` throws; the mutex is given up first.

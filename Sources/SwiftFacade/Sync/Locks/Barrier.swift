@@ -6,7 +6,7 @@
 // Invariant: the queue holds the parties of the round that have arrived, fewer than `parties`. The last party empties
 // it under its lock, which ends the round.
 
-/// A fixed number of threads and tasks that meet, round after round; one party a round is told that it came last.
+/// A fixed number of threads and tasks that meet, round after round; one party a round learns that it came last.
 ///
 /// ```swift
 /// let step = Barrier(parties: 4)

@@ -116,8 +116,8 @@ public final class FIFOSemaphore: Sendable {
 
     // MARK: Suspending
 
-    /// Blocks the thread in the queue. A permit that is handed over does not pass the C semaphore, which tells diagnosis
-    /// of the others.
+    /// Blocks the thread in the queue. A permit that is handed over does not pass the C semaphore, which tells
+    /// diagnosis of the others.
     private func block(until deadline: UInt64) -> Bool {
         guard ilk__facade_diagnoses() != 0 else { return queue.block(until: deadline, admit: tryWait) }
         var watch = ilk__facade_watch()
@@ -225,8 +225,8 @@ public final class FIFOSemaphore: Sendable {
 
     // MARK: With a permit
 
-    // Disfavoured: a closure that does not suspend would fit this overload better in async code too. Generic in `Failure`
-    // as those of AsyncMutex.
+    // Disfavoured: a closure that does not suspend would fit this overload better in async code too. Generic in
+    // `Failure` as those of AsyncMutex.
     /// Runs `body` with one permit, which goes back when `body` ends, also by throwing. Blocks the thread until it has
     /// the permit.
     ///

@@ -98,7 +98,7 @@ final class MutexErrand<Value: ~Copyable, Output: ~Copyable, Failure: Error>: @u
     }
 }
 
-/// The executor of one child task that never suspends: it runs when it is told to, where it is told to.
+/// The executor of one child task that never suspends: it runs when and where its errand calls it.
 // The parent sets the job before it shares the executor; the one side that runs it takes it.
 final class HeldChild: TaskExecutor, @unchecked Sendable {
     private var job: UnownedJob?

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Suspending the task to wait for the inheriting mutex: a free one is taken at once, a taken one by an errand
-// (MutexErrand.swift). `Failure` is not in the answer: without it Swift 6.3 crashes on a closure with a typed error that
-// returns nothing.
+// (MutexErrand.swift). `Failure` is not in the answer: without it Swift 6.3 crashes on a closure with a typed error
+// that returns nothing.
 
 import CInterlock
 
@@ -57,8 +57,8 @@ extension PriorityInheritingMutex where Value: ~Copyable {
     ///
     /// - Precondition: The thread does not hold this mutex.
     /// - Returns: What `body` returns, or `nil` if the mutex did not become free in time and `body` did not run.
-    /// - Throws: `CancellationError` if the task is cancelled before it has the mutex, and `body` has not run; otherwise
-    ///   what `body` throws.
+    /// - Throws: `CancellationError` if the task is cancelled before it has the mutex, and `body` has not run;
+    ///   otherwise what `body` throws.
     @inlinable
     public borrowing func withLock<Output: ~Copyable, Failure: Error>(
         isolation: isolated (any Actor)? = #isolation,
@@ -73,8 +73,8 @@ extension PriorityInheritingMutex where Value: ~Copyable {
     ///
     /// - Precondition: The thread does not hold this mutex.
     /// - Returns: What `body` returns, or `nil` if the mutex did not become free in time and `body` did not run.
-    /// - Throws: `CancellationError` if the task is cancelled before it has the mutex, and `body` has not run; otherwise
-    ///   what `body` throws.
+    /// - Throws: `CancellationError` if the task is cancelled before it has the mutex, and `body` has not run;
+    ///   otherwise what `body` throws.
     @inlinable
     public borrowing func withLock<Output: ~Copyable, Failure: Error>(
         isolation: isolated (any Actor)? = #isolation,

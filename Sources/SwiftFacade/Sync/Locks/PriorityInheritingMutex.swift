@@ -138,7 +138,7 @@ final class MutexStorage<Value: ~Copyable>: Sendable {
         storage.lock
     }
 
-    /// As ``GuardedStorage/value``.
+    /// The address of the value: see ``GuardedStorage/value``.
     @inlinable @inline(__always)
     var value: UnsafeMutablePointer<Value> {
         storage.value

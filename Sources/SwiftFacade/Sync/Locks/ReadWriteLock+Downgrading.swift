@@ -10,8 +10,8 @@ extension ReadWriteLock where Value: ~Copyable {
     /// blocks while another thread holds the lock.
     ///
     /// No writer comes between the two: `read` sees what `change` left. Other readers are let in after `change`. Use it
-    /// where reporting a change takes longer than making it. There is no form with a limit: where the wait must end, use
-    /// ``withWriteLock(timeout:_:)`` and return what is to be reported.
+    /// where reporting a change takes longer than making it. There is no form with a limit: where the wait must end,
+    /// use ``withWriteLock(timeout:_:)`` and return what is to be reported.
     ///
     /// - Precondition: The thread does not hold this lock.
     /// - Parameters:
@@ -30,8 +30,8 @@ extension ReadWriteLock where Value: ~Copyable {
         return try readDowngraded(changeThenDowngrade(change), read)
     }
 
-    // Typed throws cannot name either of two error types. Not `rethrows` in place of both forms: Swift 6.3 crashes where it
-    // makes a closure with a typed error one that throws any.
+    // Typed throws cannot name either of two error types. Not `rethrows` in place of both forms: Swift 6.3 crashes
+    // where it makes a closure with a typed error one that throws any.
 
     /// Runs `change` while holding the lock for writing, then `read` while still holding it for reading, where the two
     /// throw errors of different types. Thread-safe; blocks while another thread holds the lock.

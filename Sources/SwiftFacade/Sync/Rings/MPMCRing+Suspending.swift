@@ -81,7 +81,7 @@ extension MPMCRing where Element: ~Copyable {
     @inlinable @inline(__always)
     func mayPass(_ passes: borrowing CObject<ilk__passes>) -> Bool { ilk__passes_take(passes.pointer) }
 
-    /// As ``tryPop()``, probing for about a microsecond.
+    /// Pops an element, probing for one for about a microsecond.
     @inlinable
     func tryPopSpinning() -> sending Element? {
         for _ in 0..<MPMCRing.probesBeforeSuspending {
@@ -101,7 +101,7 @@ extension MPMCRing where Element: ~Copyable {
             nonisolated(unsafe) let element = element
             return await waiters.push(element, until: deadline)
         }
-        // As tryPopSpinning.
+        // Probes as often as tryPopSpinning does.
         var probes = MPMCRing.probesBeforeSuspending
         while isFull, probes > 0, !isClosed {
             probes -= 1

@@ -25,11 +25,11 @@ import CInterlock
 /// No element pushed with success is lost.
 ///
 /// In `async` code `pop()` and `push(_:)` suspend. Suspended tasks are served in the order in which they came. One that
-/// comes later may go before them, 1,024 times at most before the first of them: then tasks queue, also where there is an
-/// element, until it has been served. (Not counted: calls that began before it was suspended.) Then the next is the
+/// comes later may go before them, 1,024 times at most before the first of them: then tasks queue, also where there is
+/// an element, until it has been served. (Not counted: calls that began before it was suspended.) Then the next is the
 /// first, so the third to be suspended may be passed 3,072 times. Threads, and calls that do not wait, never queue, and
-/// have no such bound: a task or thread that waits beside them may wait long.
-/// `for try await` takes elements until the ring is closed and drained:
+/// have no such bound: a task or thread that waits beside them may wait long. `for try await` takes elements until the
+/// ring is closed and drained:
 ///
 /// ```swift
 /// for try await job in jobs { await handle(job) }
@@ -38,7 +38,7 @@ import CInterlock
 /// The consumer of an element sees what its producer did before the push. Source: `ilk_mpmc`.
 @safe
 public final class MPMCRing<Element: ~Copyable> {
-    // Here as well as in its owner: a push does not go through the owner.
+    // The ring stands here as well as in its owner: a push does not go through the owner.
     @usableFromInline
     let ring: UnsafeMutablePointer<ilk_mpmc>
 
@@ -128,8 +128,8 @@ public final class MPMCRing<Element: ~Copyable> {
         waiters.close()
     }
 
-    /// Closes the ring, and leaves `error` to be thrown by each waiting pop and each loop after the last element. Of two
-    /// closes the first one's error counts.
+    /// Closes the ring, and leaves `error` to be thrown by each waiting pop and each loop after the last element. Of
+    /// two closes the first one's error counts.
     public func close(throwing error: any Error) {
         waiters.close(throwing: error)
     }

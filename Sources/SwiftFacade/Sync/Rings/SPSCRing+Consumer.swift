@@ -30,8 +30,8 @@ extension SPSCRing.Consumer where Element: ~Copyable {
         return try waiters.elementOrEnd(popped)
     }
 
-    /// Moves the oldest element out; blocks the thread while the ring is empty, until `deadline` at most. A deadline that
-    /// has passed still takes an element that is there.
+    /// Moves the oldest element out; blocks the thread while the ring is empty, until `deadline` at most. A deadline
+    /// that has passed still takes an element that is there.
     ///
     /// - Returns: `.popped`, `.empty` or `.closed`.
     /// - Throws: ``closingError``, once the ring is drained.

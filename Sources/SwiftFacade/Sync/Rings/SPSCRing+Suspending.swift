@@ -8,8 +8,8 @@ extension SPSCRing.Producer where Element: ~Copyable {
     /// Moves `element` into the ring; suspends the task until there is room.
     ///
     /// - Parameter isolation: The producer stays in its caller's isolation.
-    /// - Returns: `.pushed`, or the element with `.closed` or `.cancelled`. A cancelled task still pushes where there is
-    ///   room.
+    /// - Returns: `.pushed`, or the element with `.closed` or `.cancelled`. A cancelled task still pushes where there
+    ///   is room.
     @inlinable
     public mutating func push(
         isolation: isolated (any Actor)? = #isolation,
@@ -68,8 +68,8 @@ extension SPSCRing.Consumer where Element: ~Copyable {
     ///
     /// - Parameter isolation: The consumer stays in its caller's isolation.
     /// - Returns: The element, or `nil` once the ring is closed and drained.
-    /// - Throws: `CancellationError` if the task is cancelled before it has an element; a cancelled task still takes one
-    ///   that is there. ``closingError``, once the ring is drained.
+    /// - Throws: `CancellationError` if the task is cancelled before it has an element; a cancelled task still takes
+    ///   one that is there. ``closingError``, once the ring is drained.
     @inlinable
     public mutating func pop(
         isolation: isolated (any Actor)? = #isolation

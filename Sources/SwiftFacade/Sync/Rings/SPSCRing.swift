@@ -101,7 +101,7 @@ extension SPSCRing where Element: ~Copyable {
     @frozen
     @safe
     public struct Producer: ~Copyable {
-        // As in MPMCRing.
+        // The ring stands here as well as in its owner: a push does not go through the owner.
         @usableFromInline let ring: UnsafeMutablePointer<ilk_spsc>
         @usableFromInline let waiters: SPSCWaiters
 

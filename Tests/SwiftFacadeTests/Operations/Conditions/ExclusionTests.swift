@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Mutual exclusion by category: limits, order, what gives a category back, and the circle that is left.
+// Mutual exclusion by category: limits, order, what gives a category back, and the cycle that is left.
 
 import Foundation
 import Testing
@@ -221,7 +221,7 @@ final class Held: Sendable {
 
     // The step holds the category for which the operation it makes waits.
     @Test func aStepThatHoldsWhatItsOperationNeedsFails() async throws {
-        let category = ExclusionCategory("circle")
+        let category = ExclusionCategory("cycle")
         let first = AsyncOperation<Int> { 1 }
         let step = first.flatMap(name: "step", on: queue) { value in
             AsyncOperation<Int>(name: "inner") { value }.excludes(category)
@@ -230,7 +230,7 @@ final class Held: Sendable {
         queue.enqueue(first, step)
         let outcome = try #require(try await step.wait(timeout: .seconds(Handshake.limit)))
         let error = #expect(throws: OperationDeadlocked.self) { try outcome.get() }
-        #expect(error == OperationDeadlocked(operation: "inner", awaited: "step", category: "circle"))
+        #expect(error == OperationDeadlocked(operation: "inner", awaited: "step", category: "cycle"))
         #expect(error?.description.contains("wait for each other") == true)
     }
 
@@ -249,7 +249,7 @@ final class Held: Sendable {
     }
 
     // The step holds a; waiting holds b and waits for a; inner waits for b, or for waiting itself.
-    @Test(arguments: [false, true]) func aLongerCircleIsSeenFromEitherSide(throughDependency: Bool)
+    @Test(arguments: [false, true]) func aLongerCycleIsSeenFromEitherSide(throughDependency: Bool)
         async throws
     {
         let suffix = throughDependency ? "by dependency" : "by category"
@@ -281,7 +281,7 @@ final class Held: Sendable {
         #expect(try await waiting.value == 1, "the step's end frees the category")
     }
 
-    // Of two places one is held by an operation outside the circle: it will come free.
+    // Of two places one is held by an operation outside the cycle: it will come free.
     @Test func aSecondPlaceIsAWayOut() async throws {
         let category = ExclusionCategory("two places", limit: 2)
         let other = Held("other", category)

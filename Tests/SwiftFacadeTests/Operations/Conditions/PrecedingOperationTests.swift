@@ -158,7 +158,7 @@ import Interlock
         #expect(both.silent.name == both.name && step("a").name == "a holds")
     }
 
-    // MARK: Circles
+    // MARK: Cycles
 
     @Test func oneThatWaitsForTheOperationOrWasStartedIsRefused() async throws {
         let operation = work()
@@ -185,7 +185,7 @@ import Interlock
     }
 
     // While the operation waits for "log in", an edge may not have that wait for the operation.
-    @Test func aLaterEdgeThatClosesACircleIsReported() async {
+    @Test func aLaterEdgeThatClosesACycleIsReported() async {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
             let above = AsyncOperation<Int>(name: "above") { 1 }
             let first = above.then(name: "log in") { $0 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Children of Foundation's own classes in the check for cycles: their edges are added without our knowledge, and the
-// edge that closes the circle is seen all the same. Nothing is run, so nothing waits.
+// edge that closes the cycle is seen all the same. Nothing is run, so nothing waits.
 
 import Foundation
 import Testing

@@ -104,7 +104,7 @@ import Interlock
         #expect(try await group.value == [1])
     }
 
-    // MARK: Circles
+    // MARK: Cycles
 
     @Test func aChildThatWaitsForItsGroupIsRefused() throws {
         let group = GroupOperation<Int>(name: "group")

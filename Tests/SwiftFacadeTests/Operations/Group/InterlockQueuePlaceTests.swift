@@ -75,7 +75,7 @@ import Interlock
         #expect(result == 3 && ran.value == 10 && queue.count == 0)
     }
 
-    // MARK: Circles
+    // MARK: Cycles
 
     @Test func aStepWhoseOperationWaitsForWhatIsBehindItSaysSo() async throws {
         let queue = InterlockQueue(limit: 1, isSuspended: true)

@@ -167,7 +167,7 @@ private let chainLength = repetitions(100_000, underThreadSanitizer: 20_000)
     }
 
     // In a child, which an overflow ends.
-    @Test(arguments: Link.allCases) func aChainOfAHundredThousandNobodyRunsIsFreedOnASmallStack(link: Link)
+    @Test(arguments: Link.allCases) func aChainOfAHundredThousandNeverRunIsFreedOnASmallStack(link: Link)
         async
     {
         await #expect(processExitsWith: .success) { [link] in

@@ -107,7 +107,7 @@ struct GraphModel {
         }
     }
 
-    /// As if nobody cancelled the node.
+    /// What would be if the node were not cancelled.
     private func naturalVerdict(of number: Int, _ seen: [GraphEnd]) -> GraphVerdict {
         let node = plan.nodes[number]
         if node.isForeign { return GraphVerdict(outcome: .done, runs: true) }
@@ -139,7 +139,8 @@ struct GraphModel {
         }
     }
 
-    /// What the conditions of a node see above it: its inputs, then its edges without data. The late operation succeeds.
+    /// What the conditions of a node see above it: its inputs, then its edges without data. The late operation
+    /// succeeds.
     private func dependencies(of number: Int, _ seen: [GraphEnd]) -> GraphDependencies {
         let node = plan.nodes[number]
         var above = GraphDependencies()

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A random graph of operations as a value: what each node is, what it waits for, how its work ends, when it is
-// cancelled. All of it comes from the seed. A node waits only for nodes before it. Any part of a plan is a plan, so that
-// one that fails can be made smaller.
+// cancelled. All of it comes from the seed. A node waits only for nodes before it. Any part of a plan is a plan, so
+// that one that fails can be made smaller.
 
 /// Where the closure of a node runs, and how it ends the operation.
 enum GraphWork: CaseIterable { case block, task, handler, subclass }

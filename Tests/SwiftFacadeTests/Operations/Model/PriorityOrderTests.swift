@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The order in which a queue that runs one operation at a time begins what was ready beforehand: by priority, and in the
-// order of addition within one. A plan of operations of all kinds is added to a suspended queue, which then goes on.
+// The order in which a queue that runs one operation at a time begins what was ready beforehand: by priority, and in
+// the order of addition within one. A plan of operations of all kinds is added to a suspended queue, which then goes
+// on.
 
 import Foundation
 import Testing
@@ -20,8 +21,8 @@ private enum PriorityOrder {
         order.flatMap { priority in priorities.indices.filter { priorities[$0] == priority } }
     }
 
-    /// The same, but of 64 picks four look for a high one first, two for a normal one, one each for a low and a very low
-    /// one: none starves. Which of the 64 comes first depends on what the queue did before: `firstPick`.
+    /// The same, but of 64 picks four look for a high one first, two for a normal one, one each for a low and a very
+    /// low one: none starves. Which of the 64 comes first depends on what the queue did before: `firstPick`.
     static func fair(_ priorities: [Operation.QueuePriority], firstPick: Int) -> [Int] {
         var lists = order.map { priority in priorities.indices.filter { priorities[$0] == priority }[...] }
         return priorities.indices.compactMap { start in

@@ -234,7 +234,7 @@ func recorder(_ trace: Trace<String>) -> OperationObserver {
     }
 }
 
-/// Completions that are called by nobody.
+/// Completions that are not called.
 private enum HeldByObserver {
     private static let completions = VisibleMutex<[Completion<Int>]>([])
     static func keep(_ completion: Completion<Int>) { completions.withLock { $0.append(completion) } }

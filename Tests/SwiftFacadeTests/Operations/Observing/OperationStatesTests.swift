@@ -87,7 +87,7 @@ import Interlock
         #expect(operation.isFinished)
     }
 
-    @Test func aStreamThatNobodyReadsLeavesNothingBehind() {
+    @Test func aStreamThatNoTaskReadsLeavesNothingBehind() {
         let operation = AsyncOperation<Int> { 1 }
         do {
             let stream = operation.states

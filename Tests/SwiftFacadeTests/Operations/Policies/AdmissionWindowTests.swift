@@ -2,8 +2,8 @@
 //
 // The window between an outcome's record and its settling. Ending an operation takes two sections of the record's lock,
 // and between them the ending thread runs nothing that a test could hold up (on Darwin an observer of Foundation's, on
-// Linux nothing). So the test is the ending thread, and calls the two sections itself; the operation's place in its queue
-// is the test's too, and says when the admission goes on:
+// Linux nothing). So the test is the ending thread, and calls the two sections itself; the operation's place in its
+// queue is the test's too, and says when the admission goes on:
 //
 //   ending thread                          thread that goes on after a wait
 //   records the outcome
@@ -85,8 +85,8 @@ private final class KeptPlace: ResumingQueue {
         #expect(operation.isFinished && events.events == ["finish"])
     }
 
-    /// A canceller, too, needs two sections: it asks, tells the listeners, and ends the operation. Work that began between
-    /// them would go on beside whatever gets the operation's category next.
+    /// A canceller, too, needs two sections: it asks, tells the listeners, and ends the operation. Work that began
+    /// between them would go on beside whatever gets the operation's category next.
     @Test(arguments: Wait.allCases) func aCancellationThatIsAskedForLetsNoWorkBegin(wait: Wait) async {
         let events = Trace<String>()
         let (operation, place) = await waited(wait, events)
@@ -96,7 +96,7 @@ private final class KeptPlace: ResumingQueue {
         #expect(throws: operation.cancellationError) { try operation.result?.get() }
     }
 
-    /// The search for a circle of categories takes its time: what it waited for may have come free meanwhile.
+    /// The search for a cycle of categories takes its time: what it waited for may have come free meanwhile.
     @Test func aRefusalThatComesAfterTheWorkHasBegunEndsNothing() {
         let kept = VisibleMutex<Completion<Int>?>(nil)
         let operation = AsyncOperation<Int> { completion in kept.withLock { $0 = completion } }

@@ -216,7 +216,7 @@ import Interlock
             kept.add(completion)
             threads.add(threadName())
             if kept.events.count == 2 {
-                completion.succeed(StepPlace.currentLender === place ? 1 : 0)
+                completion.succeed(StepPlace.currentOuterQueue === place ? 1 : 0)
             }
         }
         let own = InterlockQueue(pool: try WorkerPool(name: "attempts", threads: 1))

@@ -125,7 +125,7 @@ import Interlock
         #expect(try await step.value)
     }
 
-    /// The main thread, which waits, drains its queue for nobody.
+    /// The main thread, which waits, does not drain its queue.
     @Test func afterAWaitAChildOfAGroupThatTheMainThreadStartsRuns() async {
         let result = await MainActor.run {
             let group = GroupOperation<Int>(name: "by hand")

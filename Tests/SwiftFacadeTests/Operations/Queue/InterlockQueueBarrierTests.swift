@@ -44,7 +44,7 @@ import Interlock
             let closed = Handshake()
             var closer: TestThread?
             var isEarly = false
-            core.set { _ in
+            core.changeState { _ in
                 closer = TestThread {
                     core.close()
                     closed.give()

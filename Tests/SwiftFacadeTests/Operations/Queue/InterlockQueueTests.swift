@@ -280,7 +280,8 @@ import Interlock
         #expect(try await queue.job { 8 }.value == 8)
     }
 
-    /// A barrier begins a generation and holds the stripes at one moment: a job added between the two would run beside it.
+    /// A barrier begins a generation and holds the stripes at one moment: a job added between the two would run beside
+    /// it.
     @Test func aGenerationBehindABarrierBeginsHeld() async {
         let unheld = await blocking {
             let unheld = Atomic<Int>(0)
@@ -407,7 +408,7 @@ private final class Late: Operation, @unchecked Sendable {
     }
 }
 
-/// Has a say in its readiness, and nobody is told.
+/// Has a say in its readiness, and posts no change of it.
 // Under the lock.
 private final class SlowlyReady: Operation, @unchecked Sendable {
     let mayBegin = VisibleMutex(false)

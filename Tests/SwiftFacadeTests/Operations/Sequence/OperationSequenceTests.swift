@@ -158,7 +158,7 @@ import Interlock
     // cancelling thread                                        a queue's thread
     // cancels: the operation is ready
     //                                                          starts it: it ends, the handlers are freed
-    // announces .cancelled: to nobody
+    // announces .cancelled: to no listener
     @Test func aCancellationThatLetsItEndIsAnnounced() {
         // Operation is; the subclass adds only what it guards.
         final class StartedOnceReady: AsyncOperation<Int>, @unchecked Sendable {

@@ -5,45 +5,48 @@
 
 import InterlockSync
 
-extension JobsAbove {
-    /// Of one source without a copy.
+extension UpstreamWork {
+    /// Both lists as one; where one is empty, the other without a copy.
     var allOperations: [WeakWork] {
         operations.isEmpty ? operationsOfJobs : operations + operationsOfJobs
     }
 }
 
 extension JobNode {
-    /// Before the node is in its queue.
+    /// Keeps `operation`, for which this job waits. Before the node is in its queue.
     package func wait(behind operation: any WaitingWork & Sendable) {
-        withStripe { fields, _ in extras(fields).extras.above.operations.append(WeakWork(operation)) }
+        withStripe { fields, _ in extras(fields).extras.upstream.operations.append(WeakWork(operation)) }
     }
 
-    /// The same, of a job for which it waits; `operations`: those above that.
+    /// Keeps `job`, for which this one waits, and `operations`, for which that one waits. Before the node is in its
+    /// queue.
     func wait(behind job: JobNode, _ operations: [WeakWork]) {
         withStripe { fields, _ in
             let box = extras(fields)
-            if job.core !== core { box.extras.above.jobs.append(job) }
-            if box.extras.above.operationsOfJobs.isEmpty {
-                box.extras.above.operationsOfJobs = operations
+            if job.core !== core { box.extras.upstream.jobs.append(job) }
+            if box.extras.upstream.operationsOfJobs.isEmpty {
+                box.extras.upstream.operationsOfJobs = operations
             } else {
-                box.extras.above.operationsOfJobs += operations
+                box.extras.upstream.operationsOfJobs += operations
             }
         }
     }
 
-    var above: JobsAbove { withStripe { fields, _ in fields.pointee.box?.extras.above ?? JobsAbove() } }
-
-    /// Those above it, also through jobs.
-    package var operationsAbove: [WeakWork] {
-        withStripe { fields, _ in fields.pointee.box?.extras.above.allOperations ?? [] }
+    var keptUpstream: UpstreamWork {
+        withStripe { fields, _ in fields.pointee.box?.extras.upstream ?? UpstreamWork() }
     }
 
-    /// Those that wait for this node; none where it has ended.
+    /// The operations that it waits for, also through jobs.
+    package var upstreamOperations: [WeakWork] {
+        withStripe { fields, _ in fields.pointee.box?.extras.upstream.allOperations ?? [] }
+    }
+
+    /// The nodes that wait for this one; none where it has ended.
     fileprivate var successors: [JobNode] {
         withStripe { fields, _ in
             var found: [JobNode] = []
             if fields.pointee.state.hasEnded { return found }
-            // Each lives while this one has not told it of its end.
+            // Each lives until it has learned of this one's end.
             var link = fields.pointee.successor
             while let node = link?.takeUnretainedValue() {
                 found.append(node)
@@ -59,10 +62,12 @@ extension QueueCore {
     ///
     /// - Complexity: O(*n* + *e*).
     func edges() -> [ObjectIdentifier: [JobNode]] {
-        var above: [ObjectIdentifier: [JobNode]] = [:]
+        var upstream: [ObjectIdentifier: [JobNode]] = [:]
         for node in stripes.nodes {
-            for successor in node.successors { above[ObjectIdentifier(successor), default: []].append(node) }
+            for successor in node.successors {
+                upstream[ObjectIdentifier(successor), default: []].append(node)
+            }
         }
-        return above
+        return upstream
     }
 }

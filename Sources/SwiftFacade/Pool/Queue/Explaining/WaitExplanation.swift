@@ -17,27 +17,27 @@ public struct WaitExplanation: Sendable, Hashable, CustomStringConvertible {
 
         /// A line: `decode: waits for download; is in no queue and was not started`.
         public var description: String {
-            let told = reasons.map(\.description).joined(separator: "; ")
-            return "\(operation): \(told.isEmpty ? "is about to be started" : told)"
+            let sentence = reasons.map(\.description).joined(separator: "; ")
+            return "\(operation): \(sentence.isEmpty ? "is about to be started" : sentence)"
         }
     }
 
-    /// The operations asked about, then those above them: each comes once, before what only it waits for.
+    /// The operations asked about, then those upstream: each comes once, before what only it waits for.
     public let entries: [Entry]
     /// Operations that wait for each other, each for the next and the last for the first: none of them can ever start.
-    /// Only an edge of another class than `AsyncOperation` closes such a circle unreported. Nil where there is none.
-    public let circle: [String]?
+    /// Only an edge of another class than `AsyncOperation` closes such a cycle unreported. Nil where there is none.
+    public let cycle: [String]?
 
     /// The entry of the operation with this name, the first one of several.
     public subscript(operation: String) -> Entry? { entries.first { $0.operation == operation } }
 
-    /// A line for each entry, and one for the circle.
+    /// A line for each entry, and one for the cycle.
     public var description: String {
         if entries.isEmpty { return "nothing waits" }
         var lines = entries.map(\.description)
-        if let circle {
+        if let cycle {
             lines.append(
-                "\((circle + circle.prefix(1)).joined(separator: " → ")): wait for each other for ever"
+                "\((cycle + cycle.prefix(1)).joined(separator: " → ")): wait for each other for ever"
             )
         }
         return lines.joined(separator: "\n")

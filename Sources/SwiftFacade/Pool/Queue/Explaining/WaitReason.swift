@@ -1,30 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an operation that is not running waits for, as a value.
+// A value that says what an operation waits for that is not running.
 
 import InterlockSync
 
-/// What an operation that is not running waits for. Operations, queues and conditions by name.
+/// What an operation that is not running waits for. Operations, queues and conditions stand by their names.
 public enum WaitReason: Sendable, Hashable, CustomStringConvertible {
     /// An unfinished operation on which it depends.
     case dependency(String)
-    /// The same, of which is known that it is in no queue and was not started: it never ends unless somebody starts it.
+    /// An unfinished operation on which it depends, and which is known to be in no queue and not started: the wait ends
+    /// only if a caller starts that one.
     case dependencyInNoQueue(String)
-    /// It is in no queue and was not started.
+    /// The operation is in no queue and was not started.
     case noQueue
-    /// It was not started. Whether it is in a queue cannot be known: it may be in none.
+    /// The operation was not started. Whether it is in a queue cannot be known: it may be in none.
     case notStarted
-    /// It was finished before its start; the outcome is recorded, and its dependents are released when it is started.
+    /// The operation has its outcome from before its start, and its dependents are released when it is started.
     case outcomeRecorded
     /// Its queue is suspended.
     case queueSuspended(String)
     /// Its group is suspended, or a group around that: this one.
     case groupSuspended(String)
-    /// Its queue runs as many operations as it may: these; none in an `OperationQueue` whose limit is 0.
+    /// Its queue already runs as many operations as its limit allows: these; none in an `OperationQueue` whose limit is
+    /// 0.
     case queueIsFull(String, running: [String])
     /// A barrier of its queue that has not ended.
     case barrier(String)
-    /// It is a barrier, and so many that were added to its queue before it have not ended.
+    /// The operation is a barrier, and so many that were added to its queue before it have not ended.
     case before(Int)
     /// A condition that has not answered.
     case condition(String)

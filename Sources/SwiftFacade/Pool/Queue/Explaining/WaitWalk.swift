@@ -7,15 +7,15 @@ import InterlockSync
 
 /// A piece of work that waits for others: a light job, or an operation.
 package protocol WaitingWork: AnyObject {
-    /// In explanations.
+    /// Its name in explanations.
     var nameInExplanations: String { get }
     /// Whether it waits for nothing any more.
     var isFinished: Bool { get }
     /// What it waits for, perhaps also what has finished.
-    func above(_ walk: inout WaitWalk) -> [any WaitingWork]
-    /// Why it has not ended; `above` has not finished. Nil where it has.
-    func reasons(_ above: [any WaitingWork], _ walk: inout WaitWalk) -> [WaitReason]?
-    /// Whether it is known that nobody starts it.
+    func upstreamWork(_ walk: inout WaitWalk) -> [any WaitingWork]
+    /// Why it has not ended; `upstream` has not finished. Nil where it has.
+    func reasons(_ upstream: [any WaitingWork], _ walk: inout WaitWalk) -> [WaitReason]?
+    /// Whether it is known to be in no queue, so that none will start it.
     func isInNoQueue(_ walk: WaitWalk) -> Bool
 }
 
@@ -24,13 +24,13 @@ package struct WaitWalk {
     private var met: Set<ObjectIdentifier> = []
     /// All that is met is kept: an address stands for one operation or job.
     private var waiters: [any WaitingWork] = []
-    /// Between the jobs of each queue of which one was met.
+    /// The edges between the jobs of each queue of which one was met.
     private var jobEdges: [ObjectIdentifier: [ObjectIdentifier: [JobNode]]] = [:]
     /// What runs in queues of this module, by name.
     private var running: [ObjectIdentifier: [String]] = [:]
-    /// Where an operation is known to be.
+    /// The queue in which an operation is known to be.
     package var queueOf: [ObjectIdentifier: AnyObject] = [:]
-    /// Of each queue of Foundation, why it starts none.
+    /// Why a queue of Foundation starts no operation, for each that was asked.
     package var busy: [ObjectIdentifier: WaitReason?] = [:]
     /// By child of a class that knows no groups: the suspended group.
     package var suspendedIn: [ObjectIdentifier: String] = [:]
@@ -44,14 +44,14 @@ package struct WaitWalk {
         while next < waiters.count {
             let waiter = waiters[next]
             // What it still waits for may have finished since it was met.
-            let above = waiter.above(&self).filter { !$0.isFinished }
-            for other in above { meet(other) }
-            if let reasons = waiter.reasons(above, &self) {
+            let upstream = waiter.upstreamWork(&self).filter { !$0.isFinished }
+            for other in upstream { meet(other) }
+            if let reasons = waiter.reasons(upstream, &self) {
                 entries.append(WaitExplanation.Entry(operation: waiter.nameInExplanations, reasons: reasons))
             }
             next += 1
         }
-        return WaitExplanation(entries: entries, circle: circle())
+        return WaitExplanation(entries: entries, cycle: cycle())
     }
 
     private mutating func meet(_ waiter: any WaitingWork) {
@@ -63,27 +63,27 @@ package struct WaitWalk {
         return waiter.isInNoQueue(self) ? .dependencyInNoQueue(name) : .dependency(name)
     }
 
-    /// Of a queue that is full, the names are asked for once.
+    /// Why the queue of `node` has not begun it. A full queue is asked once for the names of what it runs.
     package mutating func reasonNotBegun(_ node: JobNode) -> WaitReason? {
         node.core.reason(node, &running[ObjectIdentifier(node.core)])
     }
 
-    /// Those of the same queue that `job` waits for.
-    fileprivate mutating func above(_ job: JobNode) -> [JobNode] {
+    /// The jobs of its own queue that `job` waits for.
+    fileprivate mutating func upstreamJobs(of job: JobNode) -> [JobNode] {
         let queue = ObjectIdentifier(job.core)
         let edges = jobEdges[queue] ?? job.core.edges()
         jobEdges[queue] = edges
         return edges[ObjectIdentifier(job)] ?? []
     }
 
-    /// The first circle among what was met, found depth first.
-    private mutating func circle() -> [String]? {
+    /// The first cycle among what was met, found depth first.
+    private mutating func cycle() -> [String]? {
         var isOnPath: [ObjectIdentifier: Bool] = [:]
         for start in waiters where isOnPath[ObjectIdentifier(start)] == nil {
-            var path = [(waiter: start, above: start.above(&self))]
+            var path = [(waiter: start, upstream: start.upstreamWork(&self))]
             isOnPath[ObjectIdentifier(start)] = true
             while let last = path.indices.last {
-                guard let next = path[last].above.popLast() else {
+                guard let next = path[last].upstream.popLast() else {
                     isOnPath[ObjectIdentifier(path.removeLast().waiter)] = false
                     continue
                 }
@@ -94,7 +94,7 @@ package struct WaitWalk {
                     return path[first...].map(\.waiter.nameInExplanations)
                 case nil:
                     isOnPath[ObjectIdentifier(next)] = true
-                    path.append((next, next.isFinished ? [] : next.above(&self)))
+                    path.append((next, next.isFinished ? [] : next.upstreamWork(&self)))
                 }
             }
         }
@@ -119,17 +119,17 @@ extension WaitWalk {
 extension JobNode: WaitingWork {
     package var nameInExplanations: String { bareName }
 
-    package func above(_ walk: inout WaitWalk) -> [any WaitingWork] {
-        let elsewhere = above
-        return walk.above(self) + elsewhere.jobs + elsewhere.operations.compactMap(\.work)
+    package func upstreamWork(_ walk: inout WaitWalk) -> [any WaitingWork] {
+        let elsewhere = keptUpstream
+        return walk.upstreamJobs(of: self) + elsewhere.jobs + elsewhere.operations.compactMap(\.work)
     }
 
-    package func reasons(_ above: [any WaitingWork], _ walk: inout WaitWalk) -> [WaitReason]? {
+    package func reasons(_ upstream: [any WaitingWork], _ walk: inout WaitWalk) -> [WaitReason]? {
         switch phase {
         case .ended: nil
         case .running, .starting, .admitting: [.work]
         case .submitted: []
-        case .waiting where !above.isEmpty: above.map { walk.reason(toWaitFor: $0) }
+        case .waiting where !upstream.isEmpty: upstream.map { walk.reason(toWaitFor: $0) }
         case .waiting, .listed: walk.reasonNotBegun(self).map { [$0] } ?? []
         }
     }

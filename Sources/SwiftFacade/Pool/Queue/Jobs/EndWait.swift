@@ -9,7 +9,7 @@ package protocol EndingWork: AnyObject, Sendable {
     /// Keeps a hook for the end; nil after the end.
     func addEndHook(_ body: @escaping @Sendable () -> Void) -> UInt64?
     func removeEndHook(_ id: UInt64)
-    /// As diagnosis names it.
+    /// The name that diagnosis gives it.
     var nameInDiagnosis: String { get }
 }
 

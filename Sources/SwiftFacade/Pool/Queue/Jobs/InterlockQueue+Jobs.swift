@@ -48,7 +48,7 @@ extension InterlockQueue {
     /// A job that waits for all of these, of whatever queues, and is given their outputs. An operation is waited for
     /// as a job (`asJob(in:)`).
     ///
-    /// Where one of them failed or was cancelled, `body` is not called, and the job ends with the first error in order.
+    /// If one of them failed or was cancelled, `body` is not called, and the job ends with the first error in order.
     @discardableResult
     public func job<First: Sendable, each Other: Sendable, Output: Sendable>(
         name: String? = nil,
@@ -59,16 +59,18 @@ extension InterlockQueue {
         body: @escaping @Sendable (First, repeat each Other) throws -> Output
     ) -> Job<Output> {
         let options = JobOptions(name: name, priority: priority, isBlocking: isBlocking)
-        var above: [JobNode] = [first.node]
-        repeat above.append((each others).node)
-        let node = BlockNode<Output>(core, options, pending: 1 + Int32(above.count)) {
+        var upstream: [JobNode] = [first.node]
+        repeat upstream.append((each others).node)
+        let node = BlockNode<Output>(core, options, pending: 1 + Int32(upstream.count)) {
             try body(first.node.finalOutput(), repeat (each others).node.finalOutput())
         }
-        node.enterQueue(behind: above)
+        node.enterQueue(behind: upstream)
         return Job(node: node)
     }
 
-    /// As the form for a plain closure, with an `async` one.
+    /// A job that waits for all of these, of whatever queues, and gives their outputs to an `async` closure, in a task
+    /// on the queue's pool. Cancelling the job cancels the task. If one of the others failed or was cancelled, `body`
+    /// is not called, and the job ends with the first error in order.
     @discardableResult
     public func job<First: Sendable, each Other: Sendable, Output: Sendable>(
         name: String? = nil,
@@ -77,13 +79,13 @@ extension InterlockQueue {
         _ others: repeat Job<each Other>,
         body: @escaping @Sendable (First, repeat each Other) async throws -> Output
     ) -> Job<Output> {
-        var above: [JobNode] = [first.node]
-        repeat above.append((each others).node)
+        var upstream: [JobNode] = [first.node]
+        repeat upstream.append((each others).node)
         let options = JobOptions(name: name, priority: priority)
-        let node = TaskNode<Output>(core, options, pending: 1 + Int32(above.count)) {
+        let node = TaskNode<Output>(core, options, pending: 1 + Int32(upstream.count)) {
             try await body(first.node.finalOutput(), repeat (each others).node.finalOutput())
         }
-        node.enterQueue(behind: above)
+        node.enterQueue(behind: upstream)
         return Job(node: node)
     }
 

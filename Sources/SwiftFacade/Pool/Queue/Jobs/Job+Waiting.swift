@@ -20,7 +20,8 @@ extension Job {
         return node.finalOutcome
     }
 
-    /// As ``wait()``, until `deadline` at most.
+    /// Blocks until the job has ended, until `deadline` at most. On a worker of a ``WorkerPool`` another thread takes
+    /// over its jobs meanwhile.
     ///
     /// - Returns: the result; nil where there was none in time, and the job goes on.
     @available(
@@ -33,7 +34,8 @@ extension Job {
         node.blockUntilEnd(before: deadline) ? node.finalOutcome : nil
     }
 
-    /// As ``wait()``, for `timeout` at most.
+    /// Blocks until the job has ended, for `timeout` at most. On a worker of a ``WorkerPool`` another thread takes over
+    /// its jobs meanwhile.
     ///
     /// - Returns: the result; nil where there was none in time, and the job goes on.
     @available(
@@ -59,7 +61,8 @@ extension Job {
         }
     }
 
-    /// As ``value``; a cancelled task also cancels the job, and gets the job's own end.
+    /// The output, or the error the job ended with. Suspends until the job has ended. A cancellation of the awaiting
+    /// task cancels the job too, and the call still waits for the job's own end.
     public func valueOrCancel() async throws -> Output {
         try await withTaskCancellationHandler {
             try await outcome.get()
@@ -84,7 +87,10 @@ extension Job {
         try await node.suspendUntilEnd(before: deadline) ? node.finalOutcome : nil
     }
 
-    /// As the suspending `wait(until:)`, for `timeout` at most.
+    /// Suspends until the job has ended, for `timeout` at most.
+    ///
+    /// - Returns: the result; nil where there was none in time, and the job goes on.
+    /// - Throws: `CancellationError` at once if the awaiting task is cancelled; the job goes on.
     public func wait(timeout: Duration) async throws(CancellationError) -> Outcome? {
         try await wait(until: moment(in: timeout))
     }

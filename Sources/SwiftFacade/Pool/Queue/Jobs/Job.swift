@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A light job: what an `AsyncOperation` is, without Foundation's superclass. A value over one node (Internal/JobNode.swift).
+// A light job: what an `AsyncOperation` is, without Foundation's superclass. A value over one node
+// (Internal/JobNode.swift).
 
 import InterlockSync
 
@@ -14,8 +15,8 @@ import InterlockSync
 /// print(try await both.value)
 /// ```
 ///
-/// A job is in its queue from the moment it is made, and runs once, when the jobs above it have ended. So jobs cannot
-/// form a cycle. Where one above it failed or was cancelled, its closure is not called and the error passes on
+/// A job is in its queue from the moment it is made, and runs once, when its upstream jobs have ended. So jobs cannot
+/// form a cycle. If one of those failed or was cancelled, its closure is not called and the error passes on
 /// unchanged; ``recover(name:_:)`` takes it. A copy is the same job. All of it may be used from any thread. A job that
 /// nothing refers to runs all the same.
 public struct Job<Output: Sendable>: Sendable {
@@ -57,7 +58,8 @@ public struct Job<Output: Sendable>: Sendable {
         return Job<Next>(node: next)
     }
 
-    /// As the form for a plain closure, with an `async` one, in a task of its own that is cancelled with the job.
+    /// A job that computes something from this one's output with an `async` closure, in the same queue. The closure
+    /// runs in a task of its own, which is cancelled with the job.
     @discardableResult
     public func then<Next: Sendable>(
         name: String? = nil,
@@ -70,7 +72,7 @@ public struct Job<Output: Sendable>: Sendable {
         return Job<Next>(node: next)
     }
 
-    /// A job that gives this one's output, or what `rescue` makes of its error, which may be of a job above.
+    /// A job that gives this one's output, or what `rescue` makes of its error, which may be of an upstream job.
     @inlinable
     @discardableResult
     public func recover(
@@ -88,8 +90,8 @@ public struct Job<Output: Sendable>: Sendable {
 
     /// Asks the job to stop.
     ///
-    /// One that has not begun ends at once with ``OperationCancelled``, without waiting for those above it; its closure
-    /// is released and never runs. The task of an `async` one is cancelled. A plain closure that runs is not
+    /// One that has not begun ends at once with ``OperationCancelled``, without waiting for its upstream jobs; its
+    /// closure is released and never runs. The task of an `async` one is cancelled. A plain closure that runs is not
     /// interrupted. A running job ends with ``OperationCancelled`` whatever its closure gives. After the end, nothing
     /// happens.
     ///

@@ -18,7 +18,7 @@ package enum JobPriority: Int8 {
             }
     }
 
-    /// The pool's.
+    /// The priority that the pool gives it.
     var inC: ilk_priority {
         switch self {
         case .veryHigh, .high: WorkerPool.Priority.high.inC
@@ -28,30 +28,30 @@ package enum JobPriority: Int8 {
     }
 }
 
-/// What a node has beyond what most need. Guarded as the node.
+/// What a node has beyond what most need. The lock of the node's stripe guards it.
 struct JobExtras {
     var name: String?
-    /// Beside `JobFields.successor`.
+    /// The successors beside `JobFields.successor`.
     var successors: [Unmanaged<JobNode>] = []
     var hooks = EndHooks<@Sendable () -> Void>()
     /// Tells running work of a cancellation.
     var cancelHandler: (@Sendable () -> Void)?
     /// What waits for an operation of another class on the node's behalf.
     var arrival: AnyObject?
-    var above = JobsAbove()
+    var upstream = UpstreamWork()
 }
 
-/// What a job waits for and its queue does not know: an edge is kept by what is above it (Queue/Explaining/JobWaits.swift).
-/// Until the job ends.
-struct JobsAbove {
-    /// Of other queues.
+/// What a job waits for and its queue does not know: an edge is kept by its upstream end
+/// (Queue/Explaining/JobWaits.swift). Until the job ends.
+struct UpstreamWork {
+    /// Jobs of other queues.
     var jobs: [JobNode] = []
     var operations: [WeakWork] = []
-    /// Operations for which the jobs above wait.
+    /// Operations for which the upstream jobs wait.
     var operationsOfJobs: [WeakWork] = []
 }
 
-/// Known while something else keeps it.
+/// A reference to work that something else keeps.
 // Set in `init`; loading a weak reference is atomic.
 package final class WeakWork: @unchecked Sendable {
     package private(set) weak var work: (any WaitingWork)?
@@ -72,28 +72,30 @@ struct JobFields {
     var state = WorkState()
     var isRefused = false
     var isBarrier = false
-    /// Of an operation, as it was when the operation became ready, or was changed in the list.
+    /// The priority. An operation's is the one that it had when it became ready, or that was changed while it was
+    /// listed.
     var priority: JobPriority
     var listings: JobListings = []
     let isBlocking: Bool
     /// Dependencies that have not finished, and one until the node is in its queue.
     var pending: Int32
-    /// Between which barriers it was added.
+    /// The generation tells between which barriers it was added.
     var generation: UInt32 = 0
-    /// The first that waits for this node; the others by `sibling`. Kept by their own counts: see `JobNode`.
+    /// The first node that waits for this one; `sibling` leads to the others. Their own counts keep them: see
+    /// `JobNode`.
     var successor: Unmanaged<JobNode>?
-    /// The next of those that wait for the same node. Of the first node above; changed under the lock of that one.
+    /// The next of the nodes that wait for the same node. Belongs to the first upstream node; changed under its lock.
     var sibling: Unmanaged<JobNode>?
-    /// Of its queue; follows from the node's address.
+    /// The stripe of its queue, which follows from the node's address.
     var stripe: QueueStripes.Reference
     var error: (any Error)?
     var box: JobExtrasBox?
     /// The queue's list of what has not finished.
     var next: Unmanaged<JobNode>?
     var previous: Unmanaged<JobNode>?
-    /// In which era of its stripe it was submitted; `placedEra`: it has a place that the queue counts.
+    /// The era of its stripe in which it was submitted; `placedEra`: it has a place that the queue counts.
     var era: UInt32 = 0
-    /// The pool's, from submission until the job begins.
+    /// Belongs to the pool from submission until the job begins.
     var job = ilk_job()
 
     init(_ options: JobOptions, pending: Int32, stripe: QueueStripes.Reference) {

@@ -62,7 +62,7 @@ package final class BlockNode<Output: Sendable>: OutputNode<Output>, @unchecked 
     override func dropWork() { body = nil }
 }
 
-/// A closure that is given the output of a job above.
+/// A closure that is given the output of an upstream job.
 // As BlockNode.
 @usableFromInline
 final class ThenNode<Input: Sendable, Output: Sendable>: OutputNode<Output>, @unchecked Sendable {

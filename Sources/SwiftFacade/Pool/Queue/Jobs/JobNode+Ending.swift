@@ -11,7 +11,7 @@ extension JobNode {
         var hooks: [@Sendable () -> Void] = []
         var cancelHandler: (@Sendable () -> Void)?
         var arrival: AnyObject?
-        var above = JobsAbove()
+        var upstream = UpstreamWork()
     }
 
     /// What is left to do after the lock of an end.
@@ -85,7 +85,7 @@ extension JobNode {
         }
         for hook in hooks { hook() }
         if ended.leavesEmpty { core.recheckEmpty() }
-        // What `Stripe.link` retained; otherwise the pool releases it, or the last of those above.
+        // What `Stripe.link` retained; otherwise the pool releases it, or the last upstream node.
         if ended.isGone { Unmanaged.passUnretained(self).release() }
         return follows ? next : nil
     }
@@ -96,7 +96,7 @@ extension JobNode {
         var link: Unmanaged<JobNode>? = first
         var next: Successor?
         while let successor = link {
-            // Read before it is told: it may be freed right after.
+            // Read before the successor learns of the end: it may be freed right after.
             link = successor._withUnsafeGuaranteedRef { $0.fields.pointee.sibling }
             guard let ready = successor._withUnsafeGuaranteedRef({ $0.lastDependencyEnded() }) else {
                 continue
@@ -117,7 +117,7 @@ extension JobNode {
             ended.hooks = box.extras.hooks.takeAll()
             ended.cancelHandler = box.extras.cancelHandler.take()
             ended.arrival = box.extras.arrival.take()
-            swap(&ended.above, &box.extras.above)
+            swap(&ended.upstream, &box.extras.upstream)
         }
         for successor in ended.successors {
             successor._withUnsafeGuaranteedRef { $0.lastDependencyEnded() }?.submit()

@@ -15,13 +15,15 @@ extension JobNode: EndingWork {
     }
     var isCancelled: Bool { withStripe { fields, _ in fields.pointee.state.isCancelled } }
 
-    /// Of a node that is known to have ended: the error is not written any more.
+    /// The error of a node that is known to have ended: it is not written any more.
     @usableFromInline
     var finalError: (any Error)? { fields.pointee.error }
 
     var givenName: String? { withStripe { fields, _ in fields.pointee.box?.extras.name } }
 
-    func name(given name: String?) -> String { name ?? "job 0x" + String(UInt(bitPattern: ObjectIdentifier(self)), radix: 16) }
+    func name(given name: String?) -> String {
+        name ?? "job 0x" + String(UInt(bitPattern: ObjectIdentifier(self)), radix: 16)
+    }
 
     /// Under the stripe's lock.
     var cancellation: OperationCancelled {

@@ -3,9 +3,9 @@
 // A job of an `InterlockQueue`: the one object of a light job, and what an operation is to its queue. The node links
 // the C job, its successors and its neighbours in the queue's list, so a job allocates the node and its closure.
 //
-// States, edges and counts change under the lock of the node's stripe (QueueStripes.swift). docs/operations.md draws the
-// states, and the outcomes of two threads that must not happen. Nothing that users write runs under that lock, and no
-// thread holds the locks of two nodes.
+// States, edges and counts change under the lock of the node's stripe (QueueStripes.swift). docs/operations.md draws
+// the states, and the outcomes of two threads that must not happen. Nothing that users write runs under that lock, and
+// no thread holds the locks of two nodes.
 //
 // References: a node in a queue retains itself. The thread that runs it releases that; of a node that ended before it
 // was submitted, the thread that ended it, or, if something above it still knows it, the last of those. So edges down
@@ -18,8 +18,8 @@ import InterlockSync
 // Fields change under the lock of the stripe; a subclass's fields belong to the thread that runs or ends the node.
 @usableFromInline
 package class JobNode: @unchecked Sendable {
-    /// The work of a node, on a thread of the pool. Ends the node, now or later; returns a node that may run next on the
-    /// thread.
+    /// The work of a node, on a thread of the pool. Ends the node, now or later; returns a node that may run next on
+    /// the thread.
     @usableFromInline typealias Work = (JobNode) -> Successor?
 
     // Only reached through `fields`: one address for the C job, and no dynamic check of each access.
@@ -108,7 +108,7 @@ package class JobNode: @unchecked Sendable {
                 isClosed = true
                 fields.pointee.state.move(to: .ended)
                 fields.pointee.error = OperationQueueClosed(queue: core.name)
-                // Those above know it.
+                // The upstream nodes know it.
                 if fields.pointee.pending > 0 { _ = Unmanaged.passRetained(self) }
                 return Next.nothing
             }
@@ -122,13 +122,13 @@ package class JobNode: @unchecked Sendable {
 
     /// Makes `successor` wait for this node. False: it has finished.
     ///
-    /// - Parameter isFirst: of the nodes above the successor: the link is in the successor itself.
+    /// - Parameter isFirst: this is the successor's first upstream node: the link is in the successor itself.
     @usableFromInline
     final func addSuccessor(_ successor: JobNode, isFirst: Bool) -> Bool {
         var operations: [WeakWork] = []
         let isAdded = withStripe { fields, _ in
             if fields.pointee.state.hasEnded { return false }
-            if let box = fields.pointee.box { operations = box.extras.above.allOperations }
+            if let box = fields.pointee.box { operations = box.extras.upstream.allOperations }
             if isFirst {
                 successor.fields.pointee.sibling = fields.pointee.successor
                 fields.pointee.successor = .passUnretained(successor)
@@ -143,10 +143,10 @@ package class JobNode: @unchecked Sendable {
         return isAdded
     }
 
-    /// Makes the node a successor of all of `above`, and adds it to its queue.
-    final func enterQueue(behind above: [JobNode]) {
+    /// Makes the node a successor of all of `upstream`, and adds it to its queue.
+    final func enterQueue(behind upstream: [JobNode]) {
         var done: Int32 = 0
-        for (index, node) in above.enumerated() where !node.addSuccessor(self, isFirst: index == 0) {
+        for (index, node) in upstream.enumerated() where !node.addSuccessor(self, isFirst: index == 0) {
             done += 1
         }
         enterQueue(done: done)
@@ -170,7 +170,7 @@ package class JobNode: @unchecked Sendable {
         }
         switch next {
         case .submit: return Successor(node: .passUnretained(self))
-        case .list: core.list(self)
+        case .list: core.addReady(self)
         // It ended before what it waited for, and was kept for that.
         case .nothing: if isGone { Unmanaged.passUnretained(self).release() }
         }
@@ -208,7 +208,7 @@ package class JobNode: @unchecked Sendable {
         switch next {
         case .nothing: return
         case .submit: submit()
-        case .list: core.list(self)
+        case .list: core.addReady(self)
         }
     }
 

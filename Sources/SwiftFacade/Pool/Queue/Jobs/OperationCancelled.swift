@@ -6,7 +6,8 @@ import InterlockSync
 
 /// An operation was cancelled before it had a result.
 ///
-/// The steps below get the same error. A wait whose awaiting *task* was cancelled throws `CancellationError` instead.
+/// The downstream steps get the same error. A wait whose awaiting *task* was cancelled throws `CancellationError`
+/// instead.
 public struct OperationCancelled: Error, Hashable, CustomStringConvertible {
     /// The operation's name, or its type and address.
     public let operation: String

@@ -21,7 +21,7 @@ package protocol QueuedWork: AnyObject, Sendable {
     func wasDropped()
 }
 
-// As JobNode; `held` changes once, at the end, under the stripe's lock.
+// Sendable for JobNode's reasons; `held` changes once, at the end, under the stripe's lock.
 package final class WorkNode: JobNode, @unchecked Sendable {
     private var held: (any QueuedWork)?
 

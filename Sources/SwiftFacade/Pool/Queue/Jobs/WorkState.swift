@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The state machine of a piece of work, once for light jobs and operations: a plain value without locks, threads or
-// notifications. A `JobNode` owns one under the lock of its stripe, an operation (`OperationRecord`) under its own lock.
-// docs/operations.md says what moves it, and which outcomes of two threads must not happen.
+// notifications. A `JobNode` owns one under the lock of its stripe, an operation (`OperationRecord`) under its own
+// lock. docs/operations.md says what moves it, and which outcomes of two threads must not happen.
 //
 //     waiting ──▶ listed ⇄ submitted ──▶ running ──▶ ended
 //        │                                ▲   ▲
@@ -61,7 +61,7 @@ package struct WorkState: Sendable {
         /// It has ended, or was cancelled before.
         case ignored
         case beforeStart
-        /// It is in `admitting`: no work is there that could be told, and the canceller ends it.
+        /// It is in `admitting`: no work is there that could be asked to stop, and the canceller ends it.
         case beforeWork
         case duringWork
     }

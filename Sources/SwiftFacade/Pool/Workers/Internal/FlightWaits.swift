@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which computation of a cache waits for which: a graph under one lock of the process, because a circle may lead through
+// Which computation of a cache waits for which: a graph under one lock of the process, because a cycle may lead through
 // several caches. Only questions asked inside a computation take it. Here because whatever runs work for a caller that
 // waits passes on what the caller is part of.
 
@@ -64,12 +64,12 @@ package enum FlightWaits {
         orFail failure: @autoclosure () -> Failure
     ) throws(Failure) -> Edge? {
         guard let current else { return nil }
-        let closesACircle = lock.withWriteLock { _ in
+        let closesACycle = lock.withWriteLock { _ in
             if flight.leads(to: current) { return true }
             current.waitsFor.append(flight)
             return false
         }
-        if closesACircle { throw failure() }
+        if closesACycle { throw failure() }
         return Edge(from: current, to: flight)
     }
 

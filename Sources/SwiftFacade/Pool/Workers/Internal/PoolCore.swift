@@ -119,8 +119,8 @@ package final class PoolCore: @unchecked Sendable {
         return false
     }
 
-    /// Submits `work` behind what waits already, also where a job of the pool calls: its worker would otherwise begin it
-    /// first, and a task that yields, or an actor with many jobs, would keep others from their turn.
+    /// Submits `work` behind what waits already, also where a job of the pool calls: its worker would otherwise begin
+    /// it first, and a task that yields, or an actor with many jobs, would keep others from their turn.
     @inline(__always)
     func submitLast(_ work: consuming PoolWork, _ priority: ilk_priority) -> Bool {
         let node = node(work)

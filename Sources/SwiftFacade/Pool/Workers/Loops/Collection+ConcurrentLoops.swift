@@ -24,12 +24,13 @@ extension RandomAccessCollection where Self: Sendable {
     /// by position, as of a sequential loop.
     ///
     /// - Parameters:
-    ///   - pool: Whose threads help; `nil`: ``WorkerPool/blocking``, where elements that block starve nobody.
+    ///   - pool: Whose threads help; `nil`: ``WorkerPool/blocking``, where elements that block starve no other.
     ///     ``WorkerPool/shared`` is better for loops inside loops that compute: it has a thread for each processor.
     ///   - maxConcurrency: How many parts are in progress at most; `nil`: as many as the process has processors, or as
     ///     the pool has threads if those are fewer. More are of use where elements block. Below 1 is misuse.
     ///   - body: Called on the calling thread or one of the pool. What it did is visible after the loop.
-    /// - Complexity: O(*n*); submits one job fewer than `maxConcurrency`, or than there are elements if those are fewer.
+    /// - Complexity: O(*n*); submits one job fewer than `maxConcurrency`, or than there are elements if those are
+    ///   fewer.
     @inlinable @inline(__always)
     @_disfavoredOverload
     @available(
@@ -47,10 +48,11 @@ extension RandomAccessCollection where Self: Sendable {
         try forEachChunk(loop, body)
     }
 
-    /// Calls `body` with each element, several at a time; otherwise as ``concurrentForEachChunk(on:maxConcurrency:_:)``.
+    /// Calls `body` with each element, several at a time; otherwise as
+    /// ``concurrentForEachChunk(on:maxConcurrency:_:)``.
     ///
-    /// Elements that block, or take longer than about 2 µs for each thread, are handed out one by one. After an error no
-    /// element behind it is begun.
+    /// Elements that block, or take longer than about 2 µs for each thread, are handed out one by one. After an error
+    /// no element behind it is begun.
     @inlinable @inline(__always)
     @_disfavoredOverload
     @available(

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the workers of one loop share: which elements are handed out, and what has stopped the loop. The workers are the calling
-// thread and helpers, jobs of a pool; or child tasks. Each takes a run of elements, the next ones in order, until none
-// is left.
+// What the workers of one loop share: which elements are handed out, and what has stopped the loop. The workers are
+// the calling thread and helpers, jobs of a pool; or child tasks. Each takes a run of elements, the next ones in
+// order, until none is left.
 //
 //   caller                              helper
 //     submits the helpers
@@ -14,7 +14,8 @@
 //
 // The length of a run is adaptive: as many elements as took about 2 µs for each worker at the last, one at first and at
 // most twice as many as before. So elements that block are handed out one by one, and light ones by the thousand. It is
-// at most an eighth of a worker's even share of what is left (guided self-scheduling, Polychronopoulos and Kuck, 1987). Rejected, with figures in docs/pool.md: a fixed division, lazy binary splitting.
+// at most an eighth of a worker's even share of what is left (guided self-scheduling, Polychronopoulos and Kuck,
+// 1987). Rejected, with figures in docs/pool.md: a fixed division, lazy binary splitting.
 //
 // Because runs are handed out in order, all elements before one that has thrown are with a worker, which still runs
 // them; so the error of the loop is the first by position, as in a sequential loop.

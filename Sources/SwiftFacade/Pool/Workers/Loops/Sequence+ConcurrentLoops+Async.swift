@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The same loops with closures that suspend: the workers are child tasks.
+// These are the same loops with closures that suspend: the workers are child tasks.
 
 import InterlockSync
 
@@ -8,9 +8,9 @@ extension Sequence where Element: Sendable {
     /// The results of `transform` for each element, in the elements' order, computed several at a time.
     ///
     /// Child tasks of the calling one, as many as `maxConcurrency`, take the elements in order: one by one, where an
-    /// element takes longer than about 2 µs for each of them. The first error (in time) cancels them, no further element is
-    /// begun, and the error is thrown once they have ended. A cancellation of the calling task does the same: the
-    /// outcome is that of the elements in progress, or `CancellationError` where an element was not begun.
+    /// element takes longer than about 2 µs for each of them. The first error (in time) cancels them, no further
+    /// element is begun, and the error is thrown once they have ended. A cancellation of the calling task does the
+    /// same: the outcome is that of the elements in progress, or `CancellationError` where an element was not begun.
     ///
     /// - Parameters:
     ///   - maxConcurrency: How many elements are in progress at most; `nil`: as many as the process has processors.
@@ -26,8 +26,8 @@ extension Sequence where Element: Sendable {
         try await mapped("concurrentMap", maxConcurrency, until: forever, transform)!
     }
 
-    /// As the suspending `concurrentMap(maxConcurrency:_:)`, with a limit: no element is begun after `deadline`; those in
-    /// progress are waited for.
+    /// Works as the suspending `concurrentMap(maxConcurrency:_:)`, with a limit: no element is begun after `deadline`;
+    /// those in progress are waited for.
     ///
     /// - Returns: `nil` if an element was not begun in time.
     @inlinable
@@ -44,7 +44,7 @@ extension Sequence where Element: Sendable {
         )
     }
 
-    /// As the suspending `concurrentMap(maxConcurrency:until:_:)`, for `timeout` at most.
+    /// Works as the suspending `concurrentMap(maxConcurrency:until:_:)`, for `timeout` at most.
     @inlinable
     public func concurrentMap<Output: Sendable>(
         maxConcurrency: Int? = nil,
@@ -59,7 +59,7 @@ extension Sequence where Element: Sendable {
         )
     }
 
-    /// As the suspending `concurrentMap(maxConcurrency:_:)`, without results.
+    /// Works as the suspending `concurrentMap(maxConcurrency:_:)`, without results.
     @inlinable
     public func concurrentForEach(
         maxConcurrency: Int? = nil,
@@ -68,7 +68,7 @@ extension Sequence where Element: Sendable {
         _ = try await mapped("concurrentForEach", maxConcurrency, until: forever, body)
     }
 
-    /// As the suspending `concurrentMap(maxConcurrency:until:_:)`, without results.
+    /// Works as the suspending `concurrentMap(maxConcurrency:until:_:)`, without results.
     ///
     /// - Returns: Whether every element was begun in time.
     @inlinable
@@ -85,7 +85,7 @@ extension Sequence where Element: Sendable {
         ) != nil
     }
 
-    /// As the suspending `concurrentForEach(maxConcurrency:until:_:)`, for `timeout` at most.
+    /// Works as the suspending `concurrentForEach(maxConcurrency:until:_:)`, for `timeout` at most.
     @inlinable
     public func concurrentForEach(
         maxConcurrency: Int? = nil,
@@ -128,7 +128,7 @@ extension Sequence where Element: Sendable {
             try Task.checkCancellation()
             return nil
         }
-        // As in the blocking form: the storage of the empty array is one object of the process.
+        // It is as in the blocking form: the storage of the empty array is one object of the process.
         if loop.count == 0 { return [] }
         return [Output](unsafeUninitializedCapacity: loop.count) { memory, initialized in
             memory.baseAddress?.moveInitialize(from: outputs.memory, count: loop.count)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The same loops over any sequence, whose elements are copied first, and with a limit.
+// These are the same loops over any sequence, whose elements are copied first, and with a limit.
 
 import CInterlock
 import InterlockSync
 
 extension Sequence where Element: Sendable {
-    /// As the form of a random-access collection, of a copy of the elements.
+    /// Works as the form of a random-access collection, of a copy of the elements.
     @_disfavoredOverload
     @available(
         *,
@@ -22,8 +22,8 @@ extension Sequence where Element: Sendable {
         try Array(self).concurrentMap(on: pool, maxConcurrency: maxConcurrency, transform)
     }
 
-    /// As `concurrentMap(on:maxConcurrency:_:)`, with a limit: no element is begun after `deadline`; those in progress
-    /// are waited for. An error of an element before all that were late is thrown.
+    /// Works as `concurrentMap(on:maxConcurrency:_:)`, with a limit: no element is begun after `deadline`; those in
+    /// progress are waited for. An error of an element before all that were late is thrown.
     ///
     /// - Returns: `nil` if an element was not begun in time.
     @_disfavoredOverload
@@ -42,7 +42,7 @@ extension Sequence where Element: Sendable {
         try limited(pool, maxConcurrency, InterlockSync.deadline(at: deadline), transform)
     }
 
-    /// As `concurrentMap(on:maxConcurrency:until:_:)`, for `timeout` at most.
+    /// Works as `concurrentMap(on:maxConcurrency:until:_:)`, for `timeout` at most.
     @_disfavoredOverload
     @available(
         *,
@@ -59,7 +59,7 @@ extension Sequence where Element: Sendable {
         try limited(pool, maxConcurrency, InterlockSync.deadline(in: timeout), transform)
     }
 
-    /// As `concurrentMap(on:maxConcurrency:_:)`, without results.
+    /// Works as `concurrentMap(on:maxConcurrency:_:)`, without results.
     @_disfavoredOverload
     @available(
         *,
@@ -75,7 +75,7 @@ extension Sequence where Element: Sendable {
         try Array(self).concurrentForEach(on: pool, maxConcurrency: maxConcurrency, body)
     }
 
-    /// As `concurrentMap(on:maxConcurrency:until:_:)`, without results.
+    /// Works as `concurrentMap(on:maxConcurrency:until:_:)`, without results.
     ///
     /// - Returns: Whether every element was begun in time.
     @_disfavoredOverload
@@ -94,7 +94,7 @@ extension Sequence where Element: Sendable {
         try limited(pool, maxConcurrency, InterlockSync.deadline(at: deadline), body) != nil
     }
 
-    /// As `concurrentForEach(on:maxConcurrency:until:_:)`, for `timeout` at most.
+    /// Works as `concurrentForEach(on:maxConcurrency:until:_:)`, for `timeout` at most.
     @_disfavoredOverload
     @available(
         *,

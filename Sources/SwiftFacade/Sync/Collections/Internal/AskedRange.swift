@@ -6,7 +6,7 @@
 @frozen @usableFromInline
 struct AskedRange: CustomStringConvertible {
     @usableFromInline let start: Int
-    /// Behind the last index; `nil` for the count.
+    /// The end, which follows the last index; `nil` for the count.
     @usableFromInline let end: Int?
 
     @inlinable
@@ -56,7 +56,7 @@ extension SafeArray {
         return range.start..<end
     }
 
-    /// As `checked(_:_:count:)`, under the lock: a caller's own expression is foreign code.
+    /// Does what `checked(_:_:count:)` does, under the lock: a caller's own expression is foreign code.
     @inlinable
     func checked(
         _ call: StaticString,

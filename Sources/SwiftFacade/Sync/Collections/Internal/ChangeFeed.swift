@@ -39,7 +39,7 @@ final class ChangeFeed<Change: Sendable>: ChangeListener {
 
     private let state = ReadWriteLock(unwatched: State())
     private let queue = WaitQueue()
-    /// As ``ChangeSource/announcement(of:)``.
+    /// What is announced of a change: see ``ChangeSource/announcement(of:)``.
     private let select: @Sendable (Change) -> Change?
 
     init(select: @escaping @Sendable (Change) -> Change?) {

@@ -29,7 +29,7 @@ package final class ChangeMailbox<Change: Sendable>: ChangeListener {
 
     private let state: ReadWriteLock<State>
     private let submit: Submit
-    /// As ``ChangeSource/announcement(of:)``.
+    /// What is announced of a change: see ``ChangeSource/announcement(of:)``.
     private let select: @Sendable (Change) -> Change?
 
     init(

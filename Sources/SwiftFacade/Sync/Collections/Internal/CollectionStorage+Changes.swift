@@ -55,7 +55,7 @@ extension CollectionStorage {
         }
     }
 
-    /// As ``ChangeSource/updateObservers(_:)``.
+    /// What ``ChangeSource/updateObservers(_:)`` does.
     func updateObservers<Contents, Change>(
         _ body: (ChangeObservers<Owner, Change>?) -> ChangeObservers<Owner, Change>?
     ) where State == Observed<Owner, Contents, Change> {

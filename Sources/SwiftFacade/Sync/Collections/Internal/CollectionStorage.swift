@@ -203,5 +203,5 @@ struct CollectionStorage<Owner: AnyObject, State>: ~Copyable {
     }
 }
 
-// As GuardedStorage; readers share the state.
+// The lock guards the state. Readers share it, so it must be Sendable.
 extension CollectionStorage: @unchecked Sendable where State: Sendable {}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A closure at a moment, for waits of tasks. `Task.sleep` would need a thread of the cooperative pool to begin, and those
-// may all be blocked: a C pool of one thread has the timers of the process.
+// A closure at a moment, for waits of tasks. `Task.sleep` would need a thread of the cooperative pool to begin, and
+// those may all be blocked: a C pool of one thread has the timers of the process.
 
 import CInterlock
 
@@ -39,7 +39,7 @@ package final class Alarm: @unchecked Sendable {
         if ilk_pool_cancel(pool, timer) { Unmanaged.passUnretained(self).release() }
     }
 
-    /// Where the system makes no thread: late where all threads of the cooperative pool are blocked.
+    /// Does the alarm's work if the system makes no thread: late where all threads of the cooperative pool are blocked.
     private func sleep(until deadline: UInt64) {
         Task.detached { [body] in
             let now = ilk_now_ns()

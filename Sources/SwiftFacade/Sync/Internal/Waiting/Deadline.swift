@@ -37,7 +37,7 @@ package func moment(in timeout: Duration) -> ContinuousClock.Instant {
 @usableFromInline
 package func hasPassed(_ deadline: UInt64) -> Bool { deadline != forever && deadline <= ilk_now_ns() }
 
-/// The same for a task's wait, which may have no limit.
+/// Whether the deadline of a task's wait, which may have none, has passed.
 package func hasPassed(_ deadline: ContinuousClock.Instant?) -> Bool { deadline.map { $0 <= .now } ?? false }
 
 /// Whether an alarm for `instant` would ever go off. The runtime's alarms trap on times beyond 64 bits of nanoseconds.

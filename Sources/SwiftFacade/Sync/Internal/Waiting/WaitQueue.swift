@@ -39,7 +39,7 @@ package final class WaitQueue: Sendable {
         block(until: deadline, admitWith: { _ in admit() ? WaiterList() : nil })
     }
 
-    /// As ``block(until:admit:)``; `admit` returns the waiters to resume, or `nil` to wait.
+    /// Blocks until this waiter is admitted. `admit` returns the waiters to resume, or `nil` to wait.
     package func block(until deadline: UInt64, admitWith admit: (inout WaiterList) -> WaiterList?) -> Bool {
         let waiter = ThreadWaiter()
         let others = withList { list in
@@ -83,7 +83,7 @@ package final class WaitQueue: Sendable {
         )
     }
 
-    /// As ``suspend(_:until:in:admit:)``; `admit` as in the second `block`.
+    /// Suspends until this waiter is admitted. `admit` returns the waiters to resume, or `nil` to wait.
     package func suspend(
         _ waiter: TaskWaiter,
         until deadline: ContinuousClock.Instant?,

@@ -25,7 +25,7 @@ private final class PopWaiter<Element: ~Copyable>: TaskWaiter, @unchecked Sendab
     var foundClosed = false
 }
 
-// As PopWaiter's.
+// Sendable for PopWaiter's reasons.
 private final class PushWaiter<Element: ~Copyable>: TaskWaiter, @unchecked Sendable {
     let bytes: UnsafeMutableRawPointer
     /// Whether the ring has not taken the element in `bytes`.

@@ -16,7 +16,7 @@ extension RingPort {
         }
     }
 
-    /// As ``tryPush(_:)``, waiting for room until `deadline` at most.
+    /// Pushes an element, waiting for room until `deadline` at most.
     @inlinable @inline(__always)
     func push<Element: ~Copyable>(
         _ element: consuming sending Element,
@@ -37,7 +37,7 @@ extension RingPort {
         }.element()
     }
 
-    /// As ``tryPop(_:)``, waiting for an element until `deadline` at most.
+    /// Pops an element, waiting for one until `deadline` at most.
     @inlinable @inline(__always)
     func pop<Element: ~Copyable>(
         _: Element.Type,

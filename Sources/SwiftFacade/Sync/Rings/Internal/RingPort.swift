@@ -153,5 +153,5 @@ struct SPSCPort: RingPort {
 
 // The address of a C ring; the facade's types decide which thread may make which call.
 extension MPMCPort: @unchecked Sendable {}
-// As MPMCPort's.
+// Sendable for MPMCPort's reasons.
 extension SPSCPort: @unchecked Sendable {}

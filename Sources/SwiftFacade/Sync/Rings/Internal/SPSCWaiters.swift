@@ -99,7 +99,7 @@ final class SPSCWaiters: RingBacking, @unchecked Sendable {
         }
     }
 
-    /// As ``push(_:isolation:until:)``, for the bytes of an element.
+    /// Does what ``push(_:isolation:until:)`` does, for the bytes of an element.
     private func push(
         _ bytes: UnsafeRawPointer,
         _ size: Int,
@@ -108,7 +108,7 @@ final class SPSCWaiters: RingBacking, @unchecked Sendable {
     ) async -> PushOutcome {
         var outcome = WaitOutcome.granted
         while true {
-            // As in pop.
+            // A cancelled task pushes nothing; a task that timed out pushes where there is room.
             if outcome == .cancelled { return .cancelled }
             let status = port.pushOnce(bytes, size)
             if status == ILK_OK { return .pushed }

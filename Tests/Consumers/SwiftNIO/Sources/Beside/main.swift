@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A server on SwiftNIO and Interlock in one program, in Swift 6: a channel handler on the event loops counts in a shared
-// collection and hands what it reads over through a ring; a task takes it out. Prints "50 lines from 5 connections".
+// A server on SwiftNIO and Interlock in one program, in Swift 6: a channel handler on the event loops counts in a
+// shared collection and hands what it reads over through a ring; a task takes it out. Prints "50 lines from 5
+// connections".
 
 import Interlock
 import NIOCore

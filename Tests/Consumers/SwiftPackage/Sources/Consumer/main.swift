@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A consumer in Swift: fills a SafeArray from many threads, totals it under a ReadWriteLock, and passes the elements
-// through a ring of the C module, and waits on the main thread, whose queue nobody drains, for an operation that pauses.
-// Prints the results.
+// through a ring of the C module, and waits on the main thread, whose queue no thread drains, for an operation that
+// pauses. Prints the results.
 
 import CInterlock
 import Dispatch

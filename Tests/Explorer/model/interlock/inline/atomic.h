@@ -43,7 +43,7 @@
     ex_atomic_compare_exchange((object), sizeof *(object), (expected), (uint64_t)(desired), (success),       \
                                (failure), true, EX_HERE(#object))
 #define ilk_atomic_fence(order) ex_atomic_fence((order), EX_HERE("fence"))
-/* The model's threads run in program order: a compiler fence has no effect. */
+/* The model's threads run in program order: a compiler barrier has no effect. */
 #define ilk_compiler_fence() ((void)0)
 #define ilk_cpu_relax() ex_atomic_relax(EX_HERE("relax"))
 

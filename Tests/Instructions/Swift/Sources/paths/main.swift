@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The fast paths through Swift whose instructions are counted: paths PATH ROUNDS [switched], as paths.c. With "switched"
-// the objects are made while diagnosis is on, which is off again when the rounds begin.
+// The fast paths through Swift whose instructions are counted: paths PATH ROUNDS [switched], as paths.c. With
+// "switched" the objects are made while diagnosis is on, which is off again when the rounds begin.
 
 import Dispatch
 import Interlock

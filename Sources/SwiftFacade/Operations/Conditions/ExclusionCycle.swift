@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The circle that categories leave: what holds one waits for an operation that needs it. Of what an operation waits for
+// The cycle that categories leave: what holds one waits for an operation that needs it. Of what an operation waits for
 // while it works, the operations are known that a `flatMap` step made. The search goes from what holds the categories
 // along these, their unfinished dependencies and the categories those wait for:
 //
 //     ticket waits ──▶ holder ──awaits──▶ made by it ──▶ dependency ──▶ … ──▶ the ticket's operation ?
 //
-// Two sides may close a circle: a ticket that begins to wait, and a holder that begins to await. Each publishes what it
-// does before it searches, so that of two at the same time one finds the circle.
+// Two sides may close a cycle: a ticket that begins to wait, and a holder that begins to await. Each publishes what it
+// does before it searches, so that of two at the same time one finds the cycle.
 //
 // A category of several places holds up a ticket only where every owner of a place is held up.
 
@@ -35,7 +35,7 @@ extension AsyncOperation: ExcludingOperation {
 /// `step` begins to wait for `inner`, which it made: fails if what it waits for waits for a category that it holds.
 func checkCategories(_ step: Operation, awaiting inner: Operation) throws(OperationDeadlocked) {
     guard let own = step as? any ExcludingOperation, own.beginAwaiting(inner) else { return }
-    var search = ExclusionCircle(goal: step)
+    var search = ExclusionCycle(goal: step)
     guard let found = search.leadsToGoal(from: inner) else { return }
     throw OperationDeadlocked(
         operation: bareMisuseName(step.name, of: step),
@@ -48,7 +48,7 @@ extension ExclusionTicket {
     /// The error of an operation that has begun to wait for a category that will not come free.
     func deadlock() -> OperationDeadlocked? {
         guard let operation else { return nil }
-        var search = ExclusionCircle(goal: operation)
+        var search = ExclusionCycle(goal: operation)
         for obstacle in obstacles where search.areHeldUp(obstacle.owners) {
             let holder = obstacle.owners.first?.name ?? ""
             return OperationDeadlocked(operation: name, awaited: holder, category: obstacle.category)
@@ -57,9 +57,9 @@ extension ExclusionTicket {
     }
 }
 
-/// A search for a way back to `goal`. Without a lock: the answer may be old, but not about a circle, which stays.
-struct ExclusionCircle {
-    /// Where a way leads over a category: the operation that waits for it.
+/// A search for a path back to `goal`. It takes no lock: its answer may be old, but not about a cycle, which stays.
+struct ExclusionCycle {
+    /// A category on the path, and the operation that waits for it.
     struct Found { var waiter: String, category: String }
 
     let goal: Operation
@@ -70,7 +70,7 @@ struct ExclusionCircle {
 
     /// The last category on a way from `start` to the goal, or nil where there is none over a category.
     mutating func leadsToGoal(from start: Operation) -> Found? {
-        for operation in [start] + DependencyGraph.unfinished(above: start) {
+        for operation in [start] + DependencyGraph.unfinished(upstreamOf: start) {
             guard let ticket = (operation as? any ExcludingOperation)?.ticket else { continue }
             for obstacle in ticket.obstacles where areHeldUp(obstacle.owners) {
                 return Found(waiter: ticket.name, category: obstacle.category)
@@ -102,7 +102,8 @@ struct ExclusionCircle {
 
     private mutating func waitsByWork(_ operation: any ExcludingOperation) -> Bool {
         guard let awaited = operation.awaited else { return false }
-        for above in [awaited] + DependencyGraph.unfinished(above: awaited) where waitsForGoal(above) {
+        for upstream in [awaited] + DependencyGraph.unfinished(upstreamOf: awaited)
+        where waitsForGoal(upstream) {
             return true
         }
         return false

@@ -13,17 +13,17 @@
 
 /* Changes in a child while it has one thread; an entry goes back to 0 when its id becomes another
  * thread's. */
-static ILK_ATOMIC(uint32_t) former[ILK__FORMER_IDS];
+static ILK_ATOMIC(uint32_t) earlier[ILK__EARLIER_IDS];
 static uint32_t first; /* of the thread that the fork left; 0: not forked */
 
-bool ilk__thread_id_is_former(uint32_t id) ILK_NONBLOCKING {
+bool ilk__thread_id_is_earlier(uint32_t id) ILK_NONBLOCKING {
     if (id == 0 || first == 0) {
         return false;
     }
-    for (unsigned index = 0; index < ILK__FORMER_IDS; index++) {
+    for (unsigned index = 0; index < ILK__EARLIER_IDS; index++) {
         /* ID1 relaxed: written before the process has a second thread, or by the thread that now has the id,
          * before it uses it. */
-        if (ilk_atomic_load(&former[index], memory_order_relaxed) == id) {
+        if (ilk_atomic_load(&earlier[index], memory_order_relaxed) == id) {
             return true;
         }
     }
@@ -31,13 +31,13 @@ bool ilk__thread_id_is_former(uint32_t id) ILK_NONBLOCKING {
 }
 
 bool ilk__thread_was(uint32_t id) ILK_NONBLOCKING {
-    return ilk__thread_id_is_former(id) && ilk__thread_id() == first;
+    return ilk__thread_id_is_earlier(id) && ilk__thread_id() == first;
 }
 
 void ilk__thread_id_is_new(uint32_t id) ILK_NONBLOCKING {
-    for (unsigned index = 0; first != 0 && index < ILK__FORMER_IDS; index++) {
-        if (ilk_atomic_load(&former[index], memory_order_relaxed) == id) { /* ID1 */
-            ilk_atomic_store(&former[index], 0, memory_order_relaxed);     /* ID1 */
+    for (unsigned index = 0; first != 0 && index < ILK__EARLIER_IDS; index++) {
+        if (ilk_atomic_load(&earlier[index], memory_order_relaxed) == id) { /* ID1 */
+            ilk_atomic_store(&earlier[index], 0, memory_order_relaxed);     /* ID1 */
         }
     }
 }
@@ -49,11 +49,11 @@ static void ids_before_fork(void) {
 static void ids_after_fork_in_child(void) {
     const uint32_t before = ilk__thread_state()->id_before_fork;
     const bool was_first = before == first;
-    for (unsigned index = ILK__FORMER_IDS - 1; index > 0; index--) {
-        uint32_t older = ilk_atomic_load(&former[index - 1], memory_order_relaxed);    /* ID1 */
-        ilk_atomic_store(&former[index], was_first ? older : 0, memory_order_relaxed); /* ID1 */
+    for (unsigned index = ILK__EARLIER_IDS - 1; index > 0; index--) {
+        uint32_t older = ilk_atomic_load(&earlier[index - 1], memory_order_relaxed);    /* ID1 */
+        ilk_atomic_store(&earlier[index], was_first ? older : 0, memory_order_relaxed); /* ID1 */
     }
-    ilk_atomic_store(&former[0], before, memory_order_relaxed); /* ID1 */
+    ilk_atomic_store(&earlier[0], before, memory_order_relaxed); /* ID1 */
     ilk__thread_id_forget();
     first = 0;
     first = ilk__thread_id_before_fork();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Computations that ask for each other's values in a circle.
+// Computations that ask for each other's values in a cycle.
 
 import Foundation
 import Testing
@@ -10,7 +10,7 @@ import Interlock
 @testable import InterlockPool
 @testable import InterlockSync
 // contract: CircularComputation, GCD
-@Suite struct SingleFlightCacheCircleTests {
+@Suite struct SingleFlightCacheCycleTests {
     @Test(.timeLimit(.minutes(10))) func aComputationThatAsksForItselfIsRefused() async throws {
         let cache = SingleFlightCache<Int, Int>()
         await #expect(throws: CircularComputation.self) {
@@ -21,7 +21,7 @@ import Interlock
                 try cache.value(forKey: 1) { try cache.value(forKey: 1) { 1 } }
             }
         }
-        // Caught, it does no harm; another key is no circle.
+        // Caught, it does no harm; another key is no cycle.
         let value = try await cache.value(forKey: 1) {
             await #expect(throws: CircularComputation.self) { try await cache.value(forKey: 1) { 1 } }
             #expect(cache.waiters(forKey: 1) == 1, "a question that is refused does not wait")
@@ -35,7 +35,7 @@ import Interlock
     //   asks for B: waits
     //                            asks for A: refused, B fails
     //   fails with B's error
-    @Test(.timeLimit(.minutes(10))) func aCircleThroughTwoCachesIsRefusedWhereItCloses() async throws {
+    @Test(.timeLimit(.minutes(10))) func aCycleThroughTwoCachesIsRefusedWhereItCloses() async throws {
         let letters = SingleFlightCache<String, Int>()
         let numbers = SingleFlightCache<Int, Int>()
         let bothBegun = Latch(count: 2)
@@ -75,15 +75,15 @@ import Interlock
         exit(EXIT_FAILURE)
     }
 
-    @Test func blockingQuestionsInACircleOnOneThreadAreRefused() async {
+    @Test func blockingQuestionsInACycleOnOneThreadAreRefused() async {
         await #expect(processExitsWith: .success) {
             alarm(20)
             let cache = SingleFlightCache<Int, Int>()
-            SingleFlightCacheCircleTests.expectRefusal {
-                try SingleFlightCacheCircleTests.ask(cache, 1) {
-                    try SingleFlightCacheCircleTests.ask(cache, 2) {
-                        try SingleFlightCacheCircleTests.ask(cache, 3) {
-                            try SingleFlightCacheCircleTests.ask(cache, 1) { 1 }
+            SingleFlightCacheCycleTests.expectRefusal {
+                try SingleFlightCacheCycleTests.ask(cache, 1) {
+                    try SingleFlightCacheCycleTests.ask(cache, 2) {
+                        try SingleFlightCacheCycleTests.ask(cache, 3) {
+                            try SingleFlightCacheCycleTests.ask(cache, 1) { 1 }
                         }
                     }
                 }
@@ -91,29 +91,29 @@ import Interlock
         }
     }
 
-    @Test func blockingQuestionsInACircleThroughTwoCachesAreRefused() async {
+    @Test func blockingQuestionsInACycleThroughTwoCachesAreRefused() async {
         await #expect(processExitsWith: .success) {
             alarm(20)
             let numbers = SingleFlightCache<Int, Int>()
             let letters = SingleFlightCache<String, Int>()
-            SingleFlightCacheCircleTests.expectRefusal {
-                try SingleFlightCacheCircleTests.ask(numbers, 1) {
-                    try SingleFlightCacheCircleTests.ask(letters, "a") {
-                        try SingleFlightCacheCircleTests.ask(numbers, 1) { 1 }
+            SingleFlightCacheCycleTests.expectRefusal {
+                try SingleFlightCacheCycleTests.ask(numbers, 1) {
+                    try SingleFlightCacheCycleTests.ask(letters, "a") {
+                        try SingleFlightCacheCycleTests.ask(numbers, 1) { 1 }
                     }
                 }
             }
         }
     }
 
-    @Test func aTaskThatAsksABlockingQuestionInACircleIsRefused() async {
+    @Test func aTaskThatAsksABlockingQuestionInACycleIsRefused() async {
         await #expect(processExitsWith: .success) {
             alarm(20)
             let cache = SingleFlightCache<Int, Int>()
             do {
                 _ = try await cache.value(forKey: 1) { () async throws -> Int in
-                    try SingleFlightCacheCircleTests.ask(cache, 2) {
-                        try SingleFlightCacheCircleTests.ask(cache, 1) { 1 }
+                    try SingleFlightCacheCycleTests.ask(cache, 2) {
+                        try SingleFlightCacheCycleTests.ask(cache, 1) { 1 }
                     }
                 }
             } catch is CircularComputation {
@@ -123,7 +123,7 @@ import Interlock
         }
     }
 
-    @Test func aCircleThroughTheThreadsOfAConcurrentMapIsRefused() async {
+    @Test func aCycleThroughTheThreadsOfAConcurrentMapIsRefused() async {
         await #expect(processExitsWith: .success) {
             alarm(20)
             let cache = SingleFlightCache<Int, Int>()
@@ -135,22 +135,22 @@ import Interlock
                     if arrivals.increment() == 2 { both.give(2) }
                     both.take()
                     if ObjectIdentifier(Thread.current) == caller { return 0 }
-                    return try SingleFlightCacheCircleTests.ask(cache, 1) { 1 }
+                    return try SingleFlightCacheCycleTests.ask(cache, 1) { 1 }
                 }.reduce(0, +)
             }
-            SingleFlightCacheCircleTests.expectRefusal {
-                try SingleFlightCacheCircleTests.ask(cache, 1) { try askOnHelper() }
+            SingleFlightCacheCycleTests.expectRefusal {
+                try SingleFlightCacheCycleTests.ask(cache, 1) { try askOnHelper() }
             }
         }
     }
 
-    @Test func aCircleThroughWorkOnAQueueIsRefused() async {
+    @Test func aCycleThroughWorkOnAQueueIsRefused() async {
         await #expect(processExitsWith: .success) {
             alarm(20)
             let cache = SingleFlightCache<Int, Int>()
             do {
                 _ = try await cache.value(forKey: 1) {
-                    try await GCD.run { try SingleFlightCacheCircleTests.ask(cache, 1) { 1 } }
+                    try await GCD.run { try SingleFlightCacheCycleTests.ask(cache, 1) { 1 } }
                 }
             } catch is CircularComputation {
                 exit(EXIT_SUCCESS)
@@ -159,7 +159,7 @@ import Interlock
         }
     }
 
-    @Test func blockingQuestionsOneInAnotherAreNoCircle() {
+    @Test func blockingQuestionsOneInAnotherAreNoCycle() {
         let cache = SingleFlightCache<Int, Int>()
         #expect(throws: Never.self) {
             let value = try Self.ask(cache, 1) {
