@@ -92,14 +92,14 @@ public final class DelayedWork<Value: Sendable>: @unchecked Sendable {
         get async throws { try await value(until: nil)! }
     }
 
-    /// As ``value``, until `deadline` at most.
+    /// Works as ``value``, until `deadline` at most.
     ///
     /// - Returns: `nil` if there was no outcome in time; the work goes on.
     public func value(until deadline: ContinuousClock.Instant) async throws -> Value? {
         try await value(until: deadline as ContinuousClock.Instant?)
     }
 
-    /// As ``value(until:)``, for `timeout` at most.
+    /// Works as ``value(until:)``, for `timeout` at most.
     public func value(timeout: Duration) async throws -> Value? {
         try await value(until: moment(in: timeout))
     }
