@@ -11,8 +11,6 @@
 #include <sched.h>
 #include <stdlib.h>
 
-enum { SECOND = 1000000000, MILLISECOND = 1000000 };
-
 /* ---- Jobs at a time ---- */
 
 struct again {
@@ -57,7 +55,7 @@ static void begin(struct again *again) {
  *                        one of the two becomes spare, and ends */
 static void a_pool_runs_no_more_jobs_than_threads_once_a_job_has_blocked(void **state) {
     (void)state;
-    ilk_pool *pool = pool_make((ilk_pool_options){.threads = 1, .idle_ns = MILLISECOND});
+    ilk_pool *pool = pool_make((ilk_pool_options){.threads = 1, .idle_ns = MILLISECONDS(1)});
     ILK_ATOMIC(bool) ends = false;
     ilk_group group = {0};
     struct again other = {.pool = pool, .group = &group, .runs = STAGE_INIT, .ends = &ends};
@@ -115,7 +113,7 @@ static void timers_are_handed_over_in_batches(void **state) {
     ilk_group group = {0};
     ilk_pool *pool = pool_make((ilk_pool_options){.threads = 1});
     holds_hand_over = true;
-    const uint64_t due = ilk_deadline_in_ns(20 * MILLISECOND); /* most are set by then */
+    const uint64_t due = ilk_deadline_in_ns(MILLISECONDS(20)); /* most are set by then */
     for (int i = 0; i < TIMERS; i++) {
         set(pool, &timers[i], &group, due);
     }
@@ -145,7 +143,8 @@ static void expect_few_children(const ilk_timer *timers) {
 enum order { AS_ONE, ASCENDING, DESCENDING, RANDOM, ORDERS };
 
 static uint64_t in_order(enum order order, int i, uint32_t *random) {
-    const uint64_t far = ilk_deadline_in_ns(UINT64_C(3600) * SECOND) / SECOND * SECOND;
+    const uint64_t second = MILLISECONDS(1000);
+    const uint64_t far = ilk_deadline_in_ns(3600 * second) / second * second;
     const int places[ORDERS] = {0, i, -i, (int)(next_random(random) % MANY)};
     return far + (uint64_t)(MANY + places[order]);
 }

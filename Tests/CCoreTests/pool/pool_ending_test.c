@@ -4,29 +4,12 @@
  * threads that submit, jobs that submit, block and steal, timers, groups and loops.
  */
 /* contract: pool.h */
-#include "support/test.h"
+#include "support/pool.h"
 #include <interlock/interlock.h>
 #include <interlock/pool.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { SECOND = 1000000000 };
-
-static ilk_pool *make(uint32_t threads) {
-    ilk_pool *pool = NULL;
-    const ilk_pool_options options = {.threads = threads};
-    check_equal(ilk_pool_create(&pool, &options), ILK_OK);
-    return pool;
-}
-
-static void await_end(ilk_pool *pool) {
-    check_equal(ilk_pool_wait_until(pool, ilk_deadline_in_ns(UINT64_C(120) * SECOND)), ILK_OK);
-}
-
-static void await(ilk_group *group) {
-    check_equal(ilk_group_wait_until(group, ilk_deadline_in_ns(UINT64_C(120) * SECOND)), ILK_OK);
-}
 
 /* ---- Histories: each accepted job once ---- */
 
@@ -88,7 +71,7 @@ static void count_handed(void *context, ilk_job *job) {
 }
 
 static void begin_history(struct history *history, size_t count, uint32_t threads) {
-    *history = (struct history){.count = count, .blocks = true, .pool = make(threads)};
+    *history = (struct history){.count = count, .blocks = true, .pool = pool_of(threads)};
     history->jobs = calloc(count, sizeof *history->jobs);
     check(history->jobs != NULL);
     for (size_t i = 0; i < count; i++) {
@@ -105,7 +88,7 @@ static void begin_history(struct history *history, size_t count, uint32_t thread
 
 static size_t finish_history(struct history *history, bool hands_back) {
     size_t accepted = 0;
-    await_end(history->pool);
+    pool_await_end(history->pool);
     check_equal(ilk_group_wait_until(&history->group, 0), ILK_OK);
     for (size_t i = 0; i < history->count; i++) {
         const struct counted *counted = &history->jobs[i];
@@ -141,7 +124,7 @@ static void close_after(void *context) {
 
 /* What the first pool has refused, another one runs. */
 static void run_elsewhere(struct history *history) {
-    history->pool = make(2);
+    history->pool = pool_of(2);
     ilk_atomic_store(&history->next, history->count, memory_order_relaxed); /* no job submits others */
     for (size_t i = 0; i < history->count; i++) {
         struct counted *counted = &history->jobs[i];
@@ -149,9 +132,9 @@ static void run_elsewhere(struct history *history) {
             check(ilk_pool_submit(history->pool, &counted->job));
         }
     }
-    await(&history->group);
+    group_await(&history->group);
     ilk_pool_close(history->pool);
-    await_end(history->pool);
+    pool_await_end(history->pool);
     ilk_pool_destroy(history->pool);
     for (size_t i = 0; i < history->count; i++) {
         const struct counted *counted = &history->jobs[i];
@@ -268,7 +251,7 @@ static int handed(struct single *single) {
 /* contract: ilk_pool_destroy, ilk_pool_submit, ilk_pool_submit_many, pool.A */
 static void a_refused_job_is_untouched(void **state) {
     (void)state;
-    ilk_pool *pool = make(1);
+    ilk_pool *pool = pool_of(1);
     ilk_pool_close(pool);
     ilk_group group = {0};
     struct single single, other;
@@ -282,7 +265,7 @@ static void a_refused_job_is_untouched(void **state) {
     ilk_timer timer;
     ilk_timer_init(&timer, run_single, &single);
     check_equal(ilk_pool_submit_at(pool, &timer, 0), ILK_CLOSED);
-    await_end(pool);
+    pool_await_end(pool);
     check_equal(ran(&single) + ran(&other), 0);
     ilk_pool_destroy(pool);
     ilk_pool_destroy(NULL);
@@ -290,7 +273,7 @@ static void a_refused_job_is_untouched(void **state) {
 /* contract: ilk_group_follow */
 static void timers_and_followers_run_in_a_closed_pool(void **state) {
     (void)state;
-    ilk_pool *pool = make(2);
+    ilk_pool *pool = pool_of(2);
     struct held held;
     hold_worker(&held, pool);
     ilk_group group = {0};
@@ -306,7 +289,7 @@ static void timers_and_followers_run_in_a_closed_pool(void **state) {
     ilk_pool_close(pool);
     check_equal(ilk_pool_wait_until(pool, 0), ILK_TIMEDOUT);
     stage_reach(&held.stage, 2);
-    await_end(pool);
+    pool_await_end(pool);
     check_equal(ran(&first), 1);
     check_equal(ran(&follower), 1);
     check_equal(ran(&timed), 1);
@@ -316,7 +299,7 @@ static void timers_and_followers_run_in_a_closed_pool(void **state) {
 static void close_now_hands_back_jobs_timers_and_followers(void **state) {
     (void)state;
     for (int priority = 0; priority < 3; priority++) {
-        ilk_pool *pool = make(1);
+        ilk_pool *pool = pool_of(1);
         struct held held;
         hold_worker(&held, pool);
         ilk_group group = {0};
@@ -328,10 +311,10 @@ static void close_now_hands_back_jobs_timers_and_followers(void **state) {
         check(ilk_pool_submit(pool, &first.job));
         check(ilk_group_follow(&group, pool, &follower.job));
         ilk_pool_close_now(pool, hand_single, NULL);
-        await(&group); /* it has left its group */
+        group_await(&group); /* it has left its group */
         check_equal(handed(&first), 1);
         stage_reach(&held.stage, 2); /* the follower is the worker's to hand back */
-        await_end(pool);
+        pool_await_end(pool);
         check_equal(handed(&follower), 1);
         check_equal(ran(&first) + ran(&follower), 0);
         ilk_pool_destroy(pool);
@@ -364,7 +347,7 @@ static void close_slowly(void *context) {
  *                                            the pool has ended     */
 static void a_pool_has_not_ended_while_close_now_has_a_job_in_hand(void **state) {
     (void)state;
-    ilk_pool *pool = make(1);
+    ilk_pool *pool = pool_of(1);
     struct held held;
     hold_worker(&held, pool);
     struct single single;
@@ -380,7 +363,7 @@ static void a_pool_has_not_ended_while_close_now_has_a_job_in_hand(void **state)
     }
     check_equal(ilk_pool_wait_until(pool, 0), ILK_TIMEDOUT);
     stage_reach(&closing.stage, 2);
-    await_end(pool);
+    pool_await_end(pool);
     check_equal(handed(&single), 1);
     thread_join(&closer);
     ilk_pool_destroy(pool);
@@ -394,14 +377,14 @@ static void hand_timer(void *context, ilk_job *job) {
 
 static void close_now_hands_back_a_timer_long_before_its_time(void **state) {
     (void)state;
-    ilk_pool *pool = make(1);
+    ilk_pool *pool = pool_of(1);
     ilk_timer timer, *handed_timer = NULL;
     struct single single;
     prepare(&single, NULL);
     ilk_timer_init(&timer, run_single, &single);
     check_equal(ilk_pool_submit_at(pool, &timer, ILK_FOREVER), ILK_OK);
     ilk_pool_close_now(pool, hand_timer, &handed_timer);
-    await_end(pool);
+    pool_await_end(pool);
     check(handed_timer == &timer);
     check(!ilk_pool_cancel(pool, &timer));
     ilk_pool_destroy(pool);
@@ -436,7 +419,7 @@ static void never_hand_back(void *context, ilk_job *job) {
 /* contract: ilk_pool_for */
 static void a_loop_is_never_handed_back(void **state) {
     (void)state;
-    ilk_pool *pool = make(1);
+    ilk_pool *pool = pool_of(1);
     struct held held;
     hold_worker(&held, pool);
     struct looping looping = {.pool = pool};
@@ -449,7 +432,7 @@ static void a_loop_is_never_handed_back(void **state) {
     thread_join(&thread);
     check(looping.accepted);
     check_equal(ilk_atomic_load(&looping.visited, memory_order_relaxed), 1000);
-    await_end(pool);
+    pool_await_end(pool);
     check(!ilk_pool_for(pool, 0, 10, 1, visit, &looping));
     ilk_pool_destroy(pool);
 }
@@ -483,7 +466,7 @@ static void submit_child_and_block(void *context) {
 static void a_closed_pool_drains_the_deque_of_a_blocked_worker(void **state) {
     (void)state;
     for (uint32_t threads = 1; threads <= 2; threads++) {
-        ilk_pool *pool = make(threads);
+        ilk_pool *pool = pool_of(threads);
         struct parent parent = {.pool = pool, .stage = STAGE_INIT};
         struct held held;
         if (threads == 2) {
@@ -498,7 +481,7 @@ static void a_closed_pool_drains_the_deque_of_a_blocked_worker(void **state) {
             stage_reach(&held.stage, 2);
         }
         stage_reach(&parent.stage, 2);
-        await_end(pool);
+        pool_await_end(pool);
         ilk_pool_destroy(pool);
         ilk_semaphore_destroy(&parent.ran);
     }
@@ -508,9 +491,9 @@ static void a_closed_pool_drains_the_deque_of_a_blocked_worker(void **state) {
 /* contract: ilk_group_follow */
 static void a_pool_may_be_destroyed_when_its_follower_has_run(void **state) {
     (void)state;
-    ilk_pool *pool = make(1);
+    ilk_pool *pool = pool_of(1);
     for (int round = 0; round < stress_rounds(2000); round++) {
-        ilk_pool *other = make(1);
+        ilk_pool *other = pool_of(1);
         ilk_group group = {0};
         struct single first, follower;
         prepare(&first, &group);
@@ -518,13 +501,13 @@ static void a_pool_may_be_destroyed_when_its_follower_has_run(void **state) {
         check(ilk_pool_submit(pool, &first.job));
         check(ilk_group_follow(&group, other, &follower.job));
         ilk_pool_close(other);
-        await_end(other);
+        pool_await_end(other);
         ilk_pool_destroy(other);
         check_equal(ran(&follower), 1);
-        await(&group);
+        group_await(&group);
     }
     ilk_pool_close(pool);
-    await_end(pool);
+    pool_await_end(pool);
     ilk_pool_destroy(pool);
 }
 
@@ -537,7 +520,7 @@ struct reused {
 static void wait_for_reused(void *context) {
     struct reused *reused = context;
     ilk_atomic_store(&reused->waits, 1, memory_order_release);
-    await(reused->group);
+    group_await(reused->group);
 }
 
 /* Lets the waiter come as far as it likes. */
@@ -557,7 +540,7 @@ static void end_beside_the_waiter(void *context) {
  *   finds the group in use again: must not sleep where that pool does not wake it              */
 static void a_group_may_be_used_for_another_pool_beside_a_waiter_of_the_first(void **state) {
     (void)state;
-    ilk_pool *pool = make(2), *other = make(1);
+    ilk_pool *pool = pool_of(2), *other = pool_of(1);
     for (int round = 0; round < stress_rounds(3000); round++) {
         ilk_group group = {0}, waiters = {0};
         struct reused reused = {.group = &group};
@@ -569,16 +552,16 @@ static void a_group_may_be_used_for_another_pool_beside_a_waiter_of_the_first(vo
         ilk_job_set_group(&reused.waiter, &waiters);
         check(ilk_pool_submit(pool, &reused.first));
         check(ilk_pool_submit(pool, &reused.waiter));
-        await(&group);
+        group_await(&group);
         check(ilk_pool_submit(other, &second.job));
-        await(&waiters);
-        await(&group);
+        group_await(&waiters);
+        group_await(&group);
         check_equal(ran(&second), 1);
     }
     for (int i = 0; i < 2; i++) {
         ilk_pool *ended = i == 0 ? pool : other;
         ilk_pool_close(ended);
-        await_end(ended);
+        pool_await_end(ended);
         ilk_pool_destroy(ended);
     }
 }
@@ -587,7 +570,7 @@ static void a_group_may_be_used_for_another_pool_beside_a_waiter_of_the_first(vo
 
 static void destroy_with_jobs(void *context) {
     (void)context;
-    ilk_pool *pool = make(1);
+    ilk_pool *pool = pool_of(1);
     struct held held;
     hold_worker(&held, pool);
     struct single single;
@@ -598,7 +581,7 @@ static void destroy_with_jobs(void *context) {
 
 static void destroy_with_timers(void *context) {
     (void)context;
-    ilk_pool *pool = make(1);
+    ilk_pool *pool = pool_of(1);
     ilk_timer timer;
     ilk_timer_init(&timer, run_single, NULL);
     check_equal(ilk_pool_submit_at(pool, &timer, ILK_FOREVER), ILK_OK);
@@ -616,13 +599,13 @@ static void destroy_own_pool(void *context) {
 }
 
 static void do_in_a_job(void (*function)(void *context)) {
-    ilk_pool *pool = make(1);
+    ilk_pool *pool = pool_of(1);
     ilk_group group = {0};
     ilk_job job;
     ilk_job_init(&job, function, &pool);
     ilk_job_set_group(&job, &group);
     check(ilk_pool_submit(pool, &job));
-    await(&group);
+    group_await(&group);
 }
 static void wait_in_a_job(void *context) {
     (void)context;
@@ -638,7 +621,7 @@ static void destroy_in_a_job(void *context) {
 }
 static void set_twice(void *context) {
     (void)context;
-    ilk_pool *pool = make(1);
+    ilk_pool *pool = pool_of(1);
     ilk_timer timer;
     ilk_timer_init(&timer, run_single, NULL);
     check_equal(ilk_pool_submit_at(pool, &timer, ILK_FOREVER), ILK_OK);
@@ -646,7 +629,7 @@ static void set_twice(void *context) {
 }
 static void submit_unlike(void *context) {
     (void)context;
-    ilk_pool *pool = make(1);
+    ilk_pool *pool = pool_of(1);
     struct single one, two;
     prepare(&one, NULL);
     prepare(&two, NULL);
@@ -656,7 +639,7 @@ static void submit_unlike(void *context) {
 }
 static void follow_twice(void *context) {
     (void)context;
-    ilk_pool *pool = make(1);
+    ilk_pool *pool = pool_of(1);
     struct held held;
     hold_worker(&held, pool);
     ilk_group group = {0};
@@ -670,7 +653,7 @@ static void follow_twice(void *context) {
 }
 static void share_group(void *context) {
     (void)context;
-    ilk_pool *pool = make(1);
+    ilk_pool *pool = pool_of(1);
     struct held held;
     hold_worker(&held, pool);
     ilk_group group = {0};
@@ -678,7 +661,7 @@ static void share_group(void *context) {
     prepare(&one, &group);
     prepare(&two, &group);
     check(ilk_pool_submit(pool, &one.job));
-    check(ilk_pool_submit(make(1), &two.job));
+    check(ilk_pool_submit(pool_of(1), &two.job));
 }
 /* contract: ilk_group_follow, ilk_pool_cancel, ilk_pool_destroy, ilk_pool_submit_at */
 /* contract: ilk_pool_submit_many, ilk_pool_wait_idle_until */

@@ -21,8 +21,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SECOND = 1000000000 };
-
 /* ---- Scheduling ---- */
 
 struct scheduling {
@@ -324,7 +322,7 @@ static void threads_hold_all_but_synchronous_signals_back(void **state) {
     ilk_timer timer;
     ilk_timer_init(&timer, nothing, NULL);
     check_equal(ilk_pool_submit_at(pool, &timer, ILK_FOREVER), ILK_OK);
-    check_equal(ilk_set_hang_limit(UINT64_C(3600) * SECOND), ILK_OK);
+    check_equal(ilk_set_hang_limit(MILLISECONDS(3600000)), ILK_OK);
     expect_signals_of("held-0");
     expect_signals_of("held-timers");
     expect_signals_of("interlock-watch");

@@ -17,10 +17,6 @@
 /* How the child ends: by the test; with exit(3)'s functions; in a job that it should not run. */
 enum { BY_THE_TEST = 7, BY_EXIT = 5, BY_A_JOB = 99 };
 
-static ilk_pool *make(uint32_t threads) {
-    return pool_make((ilk_pool_options){.threads = threads});
-}
-
 /* ---- Jobs ---- */
 
 struct held {
@@ -68,7 +64,7 @@ static void begin(void) {
 static void a_child_of_fork_has_a_closed_pool(void **state) {
     (void)state;
     begin();
-    ilk_pool *pool = make(2);
+    ilk_pool *pool = pool_of(2);
     struct held held, other;
     hold_worker(&held, pool);
     hold_worker(&other, pool);
@@ -92,7 +88,7 @@ static void a_child_of_fork_has_a_closed_pool(void **state) {
         check(!ilk_pool_cancel(pool, &timer));
         check_equal(ilk_pool_get_info(pool).timers, 0);
         ilk_pool_destroy(pool);
-        ilk_pool *fresh = make(2); /* a pool of its own */
+        ilk_pool *fresh = pool_of(2); /* a pool of its own */
         pool_submit(fresh, &job, nothing, NULL, &group);
         group_await(&group);
         pool_end(fresh);
@@ -109,7 +105,7 @@ static void a_child_of_fork_has_a_closed_pool(void **state) {
 static void a_group_that_has_jobs_has_no_end_in_a_child(void **state) {
     (void)state;
     begin();
-    ilk_pool *pool = make(1);
+    ilk_pool *pool = pool_of(1);
     struct held held;
     hold_worker(&held, pool);
     ilk_group group = {0};
@@ -139,7 +135,7 @@ static unsigned threads_of_process(void) {
 static void a_timer_starts_no_thread_in_a_child(void **state) {
     (void)state;
     begin();
-    ilk_pool *pool = make(1);
+    ilk_pool *pool = pool_of(1);
     const pid_t child = fork();
     if (is_child(child)) {
         ilk_timer timer;
@@ -161,7 +157,7 @@ struct making {
 static void make_and_end(void *context) {
     struct making *making = context;
     while (!ilk_atomic_load(&making->ends, memory_order_relaxed)) {
-        pool_end(make(1));
+        pool_end(pool_of(1));
         ilk_atomic_fetch_add(&making->made, 1, memory_order_relaxed);
     }
 }
@@ -171,7 +167,7 @@ static void make_and_end(void *context) {
 static void a_process_may_fork_beside_a_thread_that_makes_pools(void **state) {
     (void)state;
     begin();
-    ilk_pool *pool = make(1);
+    ilk_pool *pool = pool_of(1);
     struct making making = {.made = 0};
     struct thread maker;
     thread_start(&maker, make_and_end, &making);
@@ -182,7 +178,7 @@ static void a_process_may_fork_beside_a_thread_that_makes_pools(void **state) {
         const pid_t child = fork();
         if (is_child(child)) {
             ilk_pool_destroy(pool);
-            pool_end(make(1));
+            pool_end(pool_of(1));
             _exit(BY_THE_TEST);
         }
         expect_exit(child, BY_THE_TEST);
@@ -242,7 +238,7 @@ static void fork_in_a_job_and_exit(void *context) {
 static void a_job_that_forks_may_end_its_child(void **state) {
     (void)state;
     begin();
-    struct forking forking = {.pool = make(1)};
+    struct forking forking = {.pool = pool_of(1)};
     pool_submit(forking.pool, &forking.job, fork_in_a_job_and_exit, &forking, &forking.group);
     group_await(&forking.group);
     pool_end(forking.pool);
@@ -255,7 +251,7 @@ static void a_job_that_forks_may_end_its_child(void **state) {
 static void a_child_ends_where_its_job_returns(void **state) {
     (void)state;
     begin();
-    struct forking forking = {.pool = make(1)};
+    struct forking forking = {.pool = pool_of(1)};
     struct held held;
     hold_worker(&held, forking.pool);
     pool_submit(forking.pool, &forking.job, fork_in_a_job, &forking, &forking.group);
@@ -272,7 +268,7 @@ static void a_child_ends_where_its_job_returns(void **state) {
 static void a_child_ends_whatever_other_workers_did(void **state) {
     (void)state;
     begin();
-    struct forking forking = {.pool = make(2)};
+    struct forking forking = {.pool = pool_of(2)};
     struct held held;
     hold_worker(&held, forking.pool);
     pool_submit(forking.pool, &forking.job, fork_in_a_job, &forking, &forking.group);
@@ -295,7 +291,7 @@ static void wait_for_one_that_forks(void *context) {
 static void a_child_ends_where_a_job_on_top_of_another_returns(void **state) {
     (void)state;
     begin();
-    struct forking forking = {.pool = make(1)};
+    struct forking forking = {.pool = pool_of(1)};
     pool_submit(forking.pool, &forking.job, wait_for_one_that_forks, &forking, &forking.group);
     group_await(&forking.group);
     pool_end(forking.pool);
@@ -324,7 +320,7 @@ static void loop(void *context) {
 static void a_child_ends_where_its_loop_waits_for_other_workers(void **state) {
     (void)state;
     begin();
-    struct forking forking = {.pool = make(2), .stage = STAGE_INIT};
+    struct forking forking = {.pool = pool_of(2), .stage = STAGE_INIT};
     pool_submit(forking.pool, &forking.job, loop, &forking, &forking.group);
     group_await(&forking.group);
     pool_end(forking.pool);
@@ -350,7 +346,7 @@ static void fork_beside_destroy(void *context) {
 static void a_child_ends_of_a_job_whose_pool_is_being_destroyed(void **state) {
     (void)state;
     begin();
-    struct forking forking = {.pool = make(2), .stage = STAGE_INIT};
+    struct forking forking = {.pool = pool_of(2), .stage = STAGE_INIT};
     struct held held;
     hold_worker(&held, forking.pool);
     pool_submit(forking.pool, &forking.job, fork_beside_destroy, &forking, &forking.group);

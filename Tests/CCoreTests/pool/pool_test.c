@@ -4,38 +4,11 @@
  * join, loops, timers. Closing, threads and fork(2) are in pool_ending_test.c and pool_threads_test.c.
  */
 /* contract: pool.h */
-#include "support/test.h"
+#include "support/pool.h"
 #include <interlock/pool.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { SECOND = 1000000000 };
-
-static ilk_pool *make(uint32_t threads) {
-    ilk_pool *pool = NULL;
-    const ilk_pool_options options = {.threads = threads};
-    check_equal(ilk_pool_create(&pool, &options), ILK_OK);
-    return pool;
-}
-
-static void end(ilk_pool *pool) {
-    ilk_pool_close(pool);
-    check_equal(ilk_pool_wait_until(pool, ilk_deadline_in_ns(UINT64_C(120) * SECOND)), ILK_OK);
-    ilk_pool_destroy(pool);
-}
-
-static void submit(ilk_pool *pool, ilk_job *job, void (*function)(void *), void *context,
-                   ilk_priority priority, ilk_group *group) {
-    ilk_job_init(job, function, context);
-    ilk_job_set_priority(job, priority);
-    ilk_job_set_group(job, group);
-    check(ilk_pool_submit(pool, job));
-}
-
-static void await(ilk_group *group) {
-    check_equal(ilk_group_wait_until(group, ilk_deadline_in_ns(UINT64_C(120) * SECOND)), ILK_OK);
-}
 
 /* ---- Each job once ---- */
 
@@ -52,8 +25,8 @@ static void run_counted(void *context) {
     struct counted *counted = context;
     ilk_atomic_fetch_add(counted->runs, 1, memory_order_relaxed);
     for (int i = 0; i < counted->child_count; i++) {
-        submit(counted->pool, &counted->children[i].job, run_counted, &counted->children[i],
-               (ilk_priority)(i % 3), counted->group);
+        pool_submit_as(counted->pool, &counted->children[i].job, run_counted, &counted->children[i],
+                       counted->group, (ilk_priority)(i % 3));
     }
 }
 
@@ -69,8 +42,8 @@ struct submitter {
 static void submit_all(void *context) {
     struct submitter *submitter = context;
     for (int i = 0; i < submitter->count; i++) {
-        submit(submitter->pool, &submitter->jobs[i].job, run_counted, &submitter->jobs[i],
-               (ilk_priority)(i % 3), submitter->group);
+        pool_submit_as(submitter->pool, &submitter->jobs[i].job, run_counted, &submitter->jobs[i],
+                       submitter->group, (ilk_priority)(i % 3));
     }
 }
 
@@ -79,7 +52,7 @@ static void submit_all(void *context) {
 static void every_job_runs_once(void **state) {
     (void)state;
     const int count = stress_rounds(20000);
-    ilk_pool *pool = make(3);
+    ilk_pool *pool = pool_of(3);
     ilk_group group = {0};
     struct submitter submitters[SUBMITTERS];
     const size_t all = (size_t)count * (1 + CHILDREN) * SUBMITTERS;
@@ -101,7 +74,7 @@ static void every_job_runs_once(void **state) {
         }
     }
     threads_run(SUBMITTERS, submit_all, submitters, sizeof *submitters);
-    await(&group);
+    group_await(&group);
     for (int s = 0; s < SUBMITTERS; s++) {
         for (int i = 0; i < count; i++) {
             const struct counted *job = &submitters[s].jobs[i];
@@ -111,7 +84,7 @@ static void every_job_runs_once(void **state) {
             }
         }
     }
-    end(pool);
+    pool_end(pool);
     free(jobs);
     free(runs);
 }
@@ -127,15 +100,14 @@ struct swarm {
 static void submit_swarm(void *context) {
     struct swarm *swarm = context;
     for (int i = 0; i < swarm->count; i++) {
-        submit(swarm->pool, &swarm->jobs[i].job, run_counted, &swarm->jobs[i], ILK_PRIORITY_NORMAL,
-               swarm->group);
+        pool_submit(swarm->pool, &swarm->jobs[i].job, run_counted, &swarm->jobs[i], swarm->group);
     }
 }
 /* contract: pool.A */
 static void a_job_may_submit_more_than_a_deque_holds(void **state) {
     (void)state;
     enum { COUNT = 5000 };
-    ilk_pool *pool = make(2);
+    ilk_pool *pool = pool_of(2);
     ilk_group group = {0};
     static struct counted jobs[COUNT];
     static ILK_ATOMIC(uint32_t) runs[COUNT];
@@ -143,12 +115,12 @@ static void a_job_may_submit_more_than_a_deque_holds(void **state) {
         jobs[i] = (struct counted){.pool = pool, .runs = &runs[i]};
     }
     struct swarm swarm = {.pool = pool, .jobs = jobs, .count = COUNT, .group = &group};
-    submit(pool, &swarm.job, submit_swarm, &swarm, ILK_PRIORITY_NORMAL, &group);
-    await(&group);
+    pool_submit(pool, &swarm.job, submit_swarm, &swarm, &group);
+    group_await(&group);
     for (int i = 0; i < COUNT; i++) {
         check_equal(ilk_atomic_load(&runs[i], memory_order_relaxed), 1);
     }
-    end(pool);
+    pool_end(pool);
 }
 
 struct plain {
@@ -164,20 +136,20 @@ static void read_given(void *context) {
 static void a_job_sees_what_was_done_before_and_its_waiter_what_it_did(void **state) {
     (void)state;
     enum { COUNT = 64 };
-    ilk_pool *pool = make(2);
+    ilk_pool *pool = pool_of(2);
     for (int round = 0; round < stress_rounds(300); round++) {
         ilk_group group = {0};
         struct plain plain[COUNT];
         for (int i = 0; i < COUNT; i++) {
             plain[i].given = round + i;
-            submit(pool, &plain[i].job, read_given, &plain[i], (ilk_priority)(i % 3), &group);
+            pool_submit_as(pool, &plain[i].job, read_given, &plain[i], &group, (ilk_priority)(i % 3));
         }
-        await(&group);
+        group_await(&group);
         for (int i = 0; i < COUNT; i++) {
             check_equal(plain[i].found, round + i);
         }
     }
-    end(pool);
+    pool_end(pool);
 }
 
 static void free_own_memory(void *context) {
@@ -186,13 +158,13 @@ static void free_own_memory(void *context) {
 
 static void a_job_may_free_itself(void **state) {
     (void)state;
-    ilk_pool *pool = make(2);
+    ilk_pool *pool = pool_of(2);
     for (int i = 0; i < stress_rounds(2000); i++) {
         ilk_job *job = malloc(sizeof *job);
         check(job != NULL);
-        submit(pool, job, free_own_memory, job, ILK_PRIORITY_NORMAL, NULL);
+        pool_submit(pool, job, free_own_memory, job, NULL);
     }
-    end(pool);
+    pool_end(pool);
 }
 
 /* ---- Order ---- */
@@ -226,20 +198,20 @@ static struct order *begin_order(void) {
     struct order *order = calloc(1, sizeof *order);
     check(order != NULL);
     order->held = (struct stage)STAGE_INIT;
-    order->pool = make(1);
-    submit(order->pool, &order->holder, hold, order, ILK_PRIORITY_HIGH, NULL);
+    order->pool = pool_of(1);
+    pool_submit_as(order->pool, &order->holder, hold, order, NULL, ILK_PRIORITY_HIGH);
     stage_await(&order->held, 1);
     return order;
 }
 
 static void add(struct order *order, int number, ilk_priority priority) {
     order->jobs[number] = (struct numbered){.order = order, .number = number};
-    submit(order->pool, &order->jobs[number].job, log_number, &order->jobs[number], priority, NULL);
+    pool_submit_as(order->pool, &order->jobs[number].job, log_number, &order->jobs[number], NULL, priority);
 }
 
 static void finish_order(struct order *order) {
     stage_reach(&order->held, 2);
-    end(order->pool);
+    pool_end(order->pool);
 }
 /* contract: ilk_pool_submit_many, pool.C */
 static void jobs_of_one_priority_begin_in_order(void **state) {
@@ -359,8 +331,8 @@ static void begin_waiting_job(void *context) {
 
 static void submit_waiting(struct crowd *crowd, int index, ilk_priority priority) {
     crowd->jobs[index].crowd = crowd;
-    submit(crowd->pool, &crowd->jobs[index].job, begin_waiting_job, &crowd->jobs[index], priority,
-           &crowd->group);
+    pool_submit_as(crowd->pool, &crowd->jobs[index].job, begin_waiting_job, &crowd->jobs[index],
+                   &crowd->group, priority);
 }
 
 static void host_all(void *context) {
@@ -377,7 +349,7 @@ static struct crowd *make_crowd(uint32_t threads, int count) {
     struct crowd *crowd = calloc(1, sizeof *crowd);
     check(crowd != NULL);
     crowd->stage = (struct stage)STAGE_INIT;
-    crowd->pool = make(threads);
+    crowd->pool = pool_of(threads);
     crowd->count = count;
     return crowd;
 }
@@ -390,8 +362,8 @@ static void check_bound(const struct crowd *crowd, int first, int last, long bas
 }
 
 static void end_crowd(struct crowd *crowd) {
-    await(&crowd->group);
-    end(crowd->pool);
+    group_await(&crowd->group);
+    pool_end(crowd->pool);
     check_equal(ilk_atomic_load(&crowd->begun, memory_order_relaxed), crowd->count);
 }
 
@@ -408,18 +380,18 @@ static void jobs_from_outside_begin_beside_one_that_submits_itself(void **state)
     const ilk_priority priorities[] = {ILK_PRIORITY_NORMAL, ILK_PRIORITY_HIGH};
     for (int i = 0; i < 2; i++) {
         struct crowd *crowd = make_crowd(1, 2 * MANY);
-        submit(crowd->pool, &crowd->host, hold_crowd, crowd, ILK_PRIORITY_HIGH, NULL);
+        pool_submit_as(crowd->pool, &crowd->host, hold_crowd, crowd, NULL, ILK_PRIORITY_HIGH);
         stage_await(&crowd->stage, 1);
         ilk_job first; /* its refill takes some of the others to the deque */
-        submit(crowd->pool, &first, do_nothing, NULL, ILK_PRIORITY_NORMAL, NULL);
+        pool_submit(crowd->pool, &first, do_nothing, NULL, NULL);
         if (i == 0) {
-            submit(crowd->pool, &crowd->restless, run_restless, crowd, priorities[i], &crowd->group);
+            pool_submit_as(crowd->pool, &crowd->restless, run_restless, crowd, &crowd->group, priorities[i]);
         }
         for (int job = 0; job < 2 * MANY; job++) {
             submit_waiting(crowd, job, job < MANY ? ILK_PRIORITY_NORMAL : ILK_PRIORITY_LOW);
         }
         if (i == 1) {
-            submit(crowd->pool, &crowd->restless, run_restless, crowd, priorities[i], &crowd->group);
+            pool_submit_as(crowd->pool, &crowd->restless, run_restless, crowd, &crowd->group, priorities[i]);
         }
         stage_reach(&crowd->stage, 3);
         end_crowd(crowd);
@@ -434,9 +406,9 @@ static void jobs_from_outside_begin_beside_one_that_submits_itself(void **state)
 static void jobs_of_a_job_begin_beside_one_that_submits_itself(void **state) {
     (void)state;
     struct crowd *crowd = make_crowd(1, MANY);
-    submit(crowd->pool, &crowd->host, host_all, crowd, ILK_PRIORITY_NORMAL, NULL);
+    pool_submit(crowd->pool, &crowd->host, host_all, crowd, NULL);
     stage_await(&crowd->stage, 2);
-    submit(crowd->pool, &crowd->restless, run_restless, crowd, ILK_PRIORITY_NORMAL, &crowd->group);
+    pool_submit(crowd->pool, &crowd->restless, run_restless, crowd, &crowd->group);
     stage_reach(&crowd->stage, 3);
     end_crowd(crowd);
     check_bound(crowd, 0, MANY, 16384, 0);
@@ -449,13 +421,13 @@ static void jobs_in_a_busy_workers_deque_begin_on_another(void **state) {
     (void)state;
     struct crowd *crowd = make_crowd(2, MANY), *holder = make_crowd(1, 0); /* of which the stage is used */
     ilk_job other;
-    submit(crowd->pool, &other, hold_crowd, holder, ILK_PRIORITY_NORMAL, NULL);
+    pool_submit(crowd->pool, &other, hold_crowd, holder, NULL);
     stage_await(&holder->stage, 1);
-    submit(crowd->pool, &crowd->host, host_all, crowd, ILK_PRIORITY_NORMAL, NULL);
+    pool_submit(crowd->pool, &crowd->host, host_all, crowd, NULL);
     stage_await(&crowd->stage, 2);
-    submit(crowd->pool, &crowd->restless, run_restless, crowd, ILK_PRIORITY_HIGH, &crowd->group);
+    pool_submit_as(crowd->pool, &crowd->restless, run_restless, crowd, &crowd->group, ILK_PRIORITY_HIGH);
     stage_reach(&holder->stage, 3); /* its worker has the restless job from here on */
-    const uint64_t deadline = ilk_deadline_in_ns(UINT64_C(120) * SECOND);
+    const uint64_t deadline = far_limit();
     while (ilk_atomic_load(&crowd->begun, memory_order_relaxed) < MANY &&
            ilk_atomic_load(&crowd->runs, memory_order_relaxed) < FAR_RUNS) {
         check(ilk_now_ns() < deadline);
@@ -463,7 +435,7 @@ static void jobs_in_a_busy_workers_deque_begin_on_another(void **state) {
     }
     stage_reach(&crowd->stage, 3);
     end_crowd(crowd);
-    end(holder->pool);
+    pool_end(holder->pool);
     check_bound(crowd, 0, MANY, 2 * 16384, 0);
     free(holder);
     free(crowd);
@@ -491,14 +463,15 @@ static void set_waiting(struct crowd *crowd, int index, ilk_priority priority, s
 
 static void follow_waiting(struct crowd *crowd, int index, ilk_priority priority, struct later *later,
                            ilk_pool *other) {
-    submit(other, &later->first, do_nothing, NULL, ILK_PRIORITY_HIGH, &later->before); /* HIGH: in order */
+    pool_submit_as(other, &later->first, do_nothing, NULL, &later->before,
+                   ILK_PRIORITY_HIGH); /* HIGH: in order */
     ilk_job_init(&crowd->jobs[index].job, begin_waiting_job, &crowd->jobs[index]);
     prepare_waiting(crowd, index, &crowd->jobs[index].job, priority);
     check(ilk_group_follow(&later->before, crowd->pool, &crowd->jobs[index].job));
 }
 
 static void await_no_timers(ilk_pool *pool) {
-    const uint64_t deadline = ilk_deadline_in_ns(UINT64_C(120) * SECOND);
+    const uint64_t deadline = far_limit();
     while (ilk_pool_get_info(pool).timers != 0) {
         check(ilk_now_ns() < deadline);
         sched_yield();
@@ -517,12 +490,12 @@ static void expect_bounds(enum route route, ilk_priority of_restless) {
     memset(later, 0, sizeof later);
     struct crowd *crowd = make_crowd(1, PRIORITIES * EACH), *holder = make_crowd(1, 0);
     ilk_job first, held;
-    submit(crowd->pool, &crowd->host, hold_crowd, crowd, ILK_PRIORITY_HIGH, NULL);
+    pool_submit_as(crowd->pool, &crowd->host, hold_crowd, crowd, NULL, ILK_PRIORITY_HIGH);
     stage_await(&crowd->stage, 1);
-    submit(holder->pool, &held, hold_crowd, holder, ILK_PRIORITY_HIGH, NULL);
+    pool_submit_as(holder->pool, &held, hold_crowd, holder, NULL, ILK_PRIORITY_HIGH);
     stage_await(&holder->stage, 1);
-    submit(crowd->pool, &first, do_nothing, NULL, ILK_PRIORITY_NORMAL, NULL); /* whose refill takes others */
-    submit(crowd->pool, &crowd->restless, run_restless, crowd, of_restless, &crowd->group);
+    pool_submit(crowd->pool, &first, do_nothing, NULL, NULL); /* whose refill takes others */
+    pool_submit_as(crowd->pool, &crowd->restless, run_restless, crowd, &crowd->group, of_restless);
     for (int i = 0; i < PRIORITIES * EACH; i++) {
         const ilk_priority priority = (ilk_priority)(i / EACH);
         if (route == BY_TIMER) {
@@ -537,7 +510,7 @@ static void expect_bounds(enum route route, ilk_priority of_restless) {
     check_equal(ilk_pool_submit_at(crowd->pool, &last, 0), ILK_OK);
     await_no_timers(crowd->pool);
     stage_reach(&holder->stage, 3);
-    end(holder->pool);
+    pool_end(holder->pool);
     stage_reach(&crowd->stage, 3);
     end_crowd(crowd);
     check_bound(crowd, ILK_PRIORITY_NORMAL * EACH, (ILK_PRIORITY_NORMAL + 1) * EACH, 1024, 64);
@@ -563,17 +536,17 @@ static void jobs_that_follow_begin_beside_one_that_submits_itself(void **state) 
 /* contract: ilk_group_wait_until */
 static void a_waiter_may_free_the_group_at_once(void **state) {
     (void)state;
-    ilk_pool *pool = make(2);
+    ilk_pool *pool = pool_of(2);
     for (int round = 0; round < stress_rounds(3000); round++) {
         ilk_group *group = calloc(1, sizeof *group);
         struct plain plain[3];
         for (int i = 0; i < 3; i++) {
-            submit(pool, &plain[i].job, read_given, &plain[i], ILK_PRIORITY_NORMAL, group);
+            pool_submit(pool, &plain[i].job, read_given, &plain[i], group);
         }
-        await(group);
+        group_await(group);
         free(group);
     }
-    end(pool);
+    pool_end(pool);
 }
 /* contract: ilk_group_wait_until */
 static void a_wait_for_a_group_times_out_not_early(void **state) {
@@ -582,7 +555,7 @@ static void a_wait_for_a_group_times_out_not_early(void **state) {
     check_equal(ilk_group_wait_until(&group, 0), ILK_OK); /* no jobs */
     struct order *order = begin_order();
     struct plain plain;
-    submit(order->pool, &plain.job, read_given, &plain, ILK_PRIORITY_NORMAL, &group);
+    pool_submit(order->pool, &plain.job, read_given, &plain, &group);
     check_equal(ilk_group_wait_until(&group, 0), ILK_TIMEDOUT);
     const uint64_t deadline = ilk_deadline_in_ns(20 * 1000000);
     check_equal(ilk_group_wait_until(&group, deadline), ILK_TIMEDOUT);
@@ -609,23 +582,23 @@ static void sum_up(void *context) {
 static void a_follower_runs_after_the_last_job_and_sees_all(void **state) {
     (void)state;
     enum { COUNT = 20 };
-    ilk_pool *pool = make(2);
+    ilk_pool *pool = pool_of(2);
     for (int round = 0; round < stress_rounds(1000); round++) {
         ilk_group group = {0};
         struct plain plain[COUNT];
         struct follower follower = {.plain = plain, .count = round % COUNT};
         for (int i = 0; i < follower.count; i++) {
             plain[i].given = 1;
-            submit(pool, &plain[i].job, read_given, &plain[i], ILK_PRIORITY_NORMAL, &group);
+            pool_submit(pool, &plain[i].job, read_given, &plain[i], &group);
         }
         ilk_job_init(&follower.job, sum_up, &follower);
         ilk_job_set_group(&follower.job, &follower.done);
         check(ilk_group_follow(&group, pool, &follower.job));
-        await(&follower.done);
+        group_await(&follower.done);
         check_equal(follower.sum, follower.count);
         check_equal(ilk_group_wait_until(&group, 0), ILK_OK);
     }
-    end(pool);
+    pool_end(pool);
 }
 
 /* ---- Waiting workers ---- */
@@ -650,9 +623,8 @@ static void submit_next_and_wait(void *context) {
     if (waiter->depth_left > 0) {
         ilk_group group = {0};
         waiter->next->depth_left = waiter->depth_left - 1;
-        submit(waiter->pool, &waiter->next->job, submit_next_and_wait, waiter->next, ILK_PRIORITY_NORMAL,
-               &group);
-        await(&group);
+        pool_submit(waiter->pool, &waiter->next->job, submit_next_and_wait, waiter->next, &group);
+        group_await(&group);
     }
     nested--;
 }
@@ -662,7 +634,7 @@ static void submit_next_and_wait(void *context) {
 static void a_worker_that_waits_runs_jobs_on_top_to_a_bound(void **state) {
     (void)state;
     enum { DEPTH = 300 };
-    ilk_pool *pool = make(1);
+    ilk_pool *pool = pool_of(1);
     static struct waiter waiters[DEPTH + 1];
     ILK_ATOMIC(int) deepest = 0;
     for (int i = 0; i <= DEPTH; i++) {
@@ -671,11 +643,11 @@ static void a_worker_that_waits_runs_jobs_on_top_to_a_bound(void **state) {
     }
     waiters[0].depth_left = DEPTH;
     ilk_group group = {0};
-    submit(pool, &waiters[0].job, submit_next_and_wait, &waiters[0], ILK_PRIORITY_NORMAL, &group);
-    await(&group);
+    pool_submit(pool, &waiters[0].job, submit_next_and_wait, &waiters[0], &group);
+    group_await(&group);
     check_equal(ilk_atomic_load(&deepest, memory_order_relaxed), ILK_POOL_HELP_DEPTH);
     check(ilk_pool_get_info(pool).threads > 1);
-    end(pool);
+    pool_end(pool);
 }
 
 /* ---- Fork and join ---- */
@@ -703,18 +675,18 @@ static void fibonacci(void *context) {
 /* contract: ilk_pool_fork, ilk_pool_join */
 static void forked_jobs_are_joined_with_their_results(void **state) {
     (void)state;
-    ilk_pool *pool = make(3);
+    ilk_pool *pool = pool_of(3);
     for (int round = 0; round < stress_rounds(20); round++) {
         struct fibonacci root = {.pool = pool, .n = 18};
         ilk_group group = {0};
-        submit(pool, &root.job, fibonacci, &root, ILK_PRIORITY_NORMAL, &group);
-        await(&group);
+        pool_submit(pool, &root.job, fibonacci, &root, &group);
+        group_await(&group);
         check_equal(root.result, 2584);
     }
     struct fibonacci outside = {.pool = pool, .n = 12};
     fibonacci(&outside); /* not the pool's thread: it runs all itself */
     check_equal(outside.result, 144);
-    end(pool);
+    pool_end(pool);
 }
 
 /* ---- Loops ---- */
@@ -742,7 +714,7 @@ static void a_loop_visits_each_number_once(void **state) {
     (void)state;
     enum { MOST = 20000 };
     static ILK_ATOMIC(uint8_t) visits[MOST];
-    ilk_pool *pool = make(3);
+    ilk_pool *pool = pool_of(3);
     const size_t grains[] = {0, 1, 7, MOST};
     for (size_t g = 0; g < sizeof grains / sizeof *grains; g++) {
         for (size_t count = 0; count <= MOST; count = count * 3 + 1) {
@@ -757,7 +729,7 @@ static void a_loop_visits_each_number_once(void **state) {
             check(grains[g] == 0 || ilk_atomic_load(&loop.longest_seen, memory_order_relaxed) <= grains[g]);
         }
     }
-    end(pool);
+    pool_end(pool);
 }
 
 /* ---- Timers ---- */
@@ -787,7 +759,7 @@ static void timers_run_once_and_not_early(void **state) {
     (void)state;
     enum { COUNT = 1000 };
     static struct timed timed[COUNT];
-    ilk_pool *pool = make(2);
+    ilk_pool *pool = pool_of(2);
     ilk_group group = {0};
     uint32_t random = 7;
     bool cancelled[COUNT] = {false};
@@ -798,43 +770,43 @@ static void timers_run_once_and_not_early(void **state) {
         cancelled[i] = ilk_pool_cancel(pool, &timed[i].timer);
         check(!ilk_pool_cancel(pool, &timed[i].timer));
     }
-    await(&group);
+    group_await(&group);
     for (int i = 0; i < COUNT; i++) {
         check_equal(ilk_atomic_load(&timed[i].runs, memory_order_acquire), cancelled[i] ? 0 : 1);
         check(cancelled[i] || timed[i].ran_ns >= timed[i].deadline_ns);
         check(!ilk_pool_cancel(pool, &timed[i].timer));
     }
     check_equal(ilk_pool_get_info(pool).timers, 0);
-    end(pool);
+    pool_end(pool);
 }
 /* contract: ilk_pool_cancel, ilk_pool_submit_at */
 static void a_sooner_timer_moves_the_alarm(void **state) {
     (void)state;
-    ilk_pool *pool = make(1);
+    ilk_pool *pool = pool_of(1);
     ilk_group soon = {0};
     static struct timed late, sooner;
-    set(pool, &late, UINT64_C(3600) * SECOND, NULL);
+    set(pool, &late, MILLISECONDS(3600000), NULL);
     set(pool, &sooner, 1000000, &soon);
-    await(&soon);
+    group_await(&soon);
     check_equal(ilk_atomic_load(&late.runs, memory_order_acquire), 0);
     check_equal(ilk_pool_get_info(pool).timers, 1);
     check(ilk_pool_cancel(pool, &late.timer));
-    end(pool);
+    pool_end(pool);
 }
 /* contract: ilk_pool_cancel, ilk_pool_submit_at */
 static void a_timer_may_be_set_again(void **state) {
     (void)state;
-    ilk_pool *pool = make(1);
+    ilk_pool *pool = pool_of(1);
     static struct timed timed;
-    set(pool, &timed, UINT64_C(3600) * SECOND, NULL);
+    set(pool, &timed, MILLISECONDS(3600000), NULL);
     check(ilk_pool_cancel(pool, &timed.timer));
     ilk_group group = {0};
     set(pool, &timed, 0, &group);
-    await(&group);
+    group_await(&group);
     set(pool, &timed, 0, &group);
-    await(&group);
+    group_await(&group);
     check_equal(ilk_atomic_load(&timed.runs, memory_order_acquire), 2);
-    end(pool);
+    pool_end(pool);
 }
 
 static const struct CMUnitTest tests[] = {

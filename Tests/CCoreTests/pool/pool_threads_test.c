@@ -23,8 +23,6 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SECOND = 1000000000, MILLISECOND = 1000000 };
-
 /* ---- Refusing ---- */
 
 static ILK_ATOMIC(int) allowed = INT32_MAX; /* so many threads more */
@@ -109,7 +107,7 @@ static void blocking_jobs_run_at_once_on_fewer_threads(void **state) {
 
 static void spare_threads_end_down_to_those_that_are_kept(void **state) {
     (void)state;
-    ilk_pool *pool = pool_make((ilk_pool_options){.threads = 2, .idle_ns = MILLISECOND});
+    ilk_pool *pool = pool_make((ilk_pool_options){.threads = 2, .idle_ns = MILLISECONDS(1)});
     struct meeting meeting;
     for (int round = 0; round < stress_rounds(20); round++) {
         run_meeting(pool, &meeting, 6, block_and_meet);
@@ -122,7 +120,8 @@ static void spare_threads_end_down_to_those_that_are_kept(void **state) {
 /* All are idle for the same time: one stays, and the pool goes on. */
 static void threads_whose_time_is_up_together_leave_one(void **state) {
     (void)state;
-    ilk_pool *pool = pool_make((ilk_pool_options){.threads = 4, .kept_threads = 1, .idle_ns = MILLISECOND});
+    ilk_pool *pool =
+        pool_make((ilk_pool_options){.threads = 4, .kept_threads = 1, .idle_ns = MILLISECONDS(1)});
     struct meeting meeting;
     for (int round = 0; round < stress_rounds(50); round++) {
         run_meeting(pool, &meeting, 4, meet);
@@ -136,7 +135,7 @@ static void threads_whose_time_is_up_together_leave_one(void **state) {
 static void a_pool_may_last_until_the_process_ends(void **state) {
     (void)state;
     static ilk_pool *pool;
-    pool = pool_make((ilk_pool_options){.threads = 4, .kept_threads = 1, .idle_ns = MILLISECOND});
+    pool = pool_make((ilk_pool_options){.threads = 4, .kept_threads = 1, .idle_ns = MILLISECONDS(1)});
     struct meeting meeting;
     run_meeting(pool, &meeting, 4, meet);
     await_threads(pool, 1);
@@ -176,7 +175,7 @@ static void there_are_never_more_threads_than_the_most(void **state) {
     }
     pool_submit(pool, &job, nothing, NULL, &late);
     check_equal(ilk_pool_get_info(pool).threads, 3);
-    check_equal(ilk_group_wait_until(&late, ilk_deadline_in_ns(5 * MILLISECOND)), ILK_TIMEDOUT);
+    check_equal(ilk_group_wait_until(&late, ilk_deadline_in_ns(MILLISECONDS(5))), ILK_TIMEDOUT);
     check_equal(ilk_pool_get_info(pool).threads, 3);
     meet(&meeting.barrier);
     group_await(&late);
@@ -490,7 +489,7 @@ static void options_that_cannot_be_are_refused(void **state) {
 static uint64_t cpu_time(clockid_t clock) {
     struct timespec time;
     check_equal(clock_gettime(clock, &time), 0);
-    return (uint64_t)time.tv_sec * SECOND + (uint64_t)time.tv_nsec;
+    return MILLISECONDS(1000) * (uint64_t)time.tv_sec + (uint64_t)time.tv_nsec;
 }
 
 /* What the process uses in some milliseconds in which this thread sleeps. */
@@ -498,7 +497,7 @@ static uint64_t others_use(void) {
     ILK_ATOMIC(uint32_t) never;
     ilk_atomic_store(&never, 0, memory_order_relaxed);
     const uint64_t before = cpu_time(CLOCK_PROCESS_CPUTIME_ID);
-    while (ilk_park_wait(&never, 0, ilk_deadline_in_ns(40 * MILLISECOND)) != ILK_TIMEDOUT) {
+    while (ilk_park_wait(&never, 0, ilk_deadline_in_ns(MILLISECONDS(40))) != ILK_TIMEDOUT) {
     }
     return cpu_time(CLOCK_PROCESS_CPUTIME_ID) - before;
 }
@@ -512,7 +511,7 @@ static void idle_threads_use_no_processor(void **state) {
     run_meeting(pool, &meeting, 4, block_and_meet);
     /* A thread on its way to sleep may be kept off its core for a while: quiet is what stays so. */
     const uint64_t deadline = far_limit();
-    for (int quiet = 0; quiet < 5; quiet = others_use() < 2 * MILLISECOND ? quiet + 1 : 0) {
+    for (int quiet = 0; quiet < 5; quiet = others_use() < MILLISECONDS(2) ? quiet + 1 : 0) {
         check(ilk_now_ns() < deadline);
     }
     pool_end(pool);
@@ -546,7 +545,7 @@ static void a_pool_goes_on_with_the_threads_there_are(void **state) {
     for (int i = 0; ilk_pool_get_info(pool).threads != 3; i++) {
         check(i < 100000);
         pool_submit(pool, &more[i], nothing, NULL, &meeting.group);
-        const uint64_t next = ilk_deadline_in_ns(MILLISECOND);
+        const uint64_t next = ilk_deadline_in_ns(MILLISECONDS(1));
         while (ilk_now_ns() < next) {
             sched_yield();
         }

@@ -14,11 +14,19 @@ ilk_pool *pool_make(ilk_pool_options options) {
     return pool;
 }
 
-void pool_end(ilk_pool *pool) {
-    ilk_pool_close(pool);
+ilk_pool *pool_of(uint32_t threads) {
+    return pool_make((ilk_pool_options){.threads = threads});
+}
+
+void pool_await_end(ilk_pool *pool) {
     const uint64_t deadline = far_limit();
     check_equal(ilk_pool_wait_until(pool, deadline), ILK_OK);
     check(ilk_now_ns() < deadline);
+}
+
+void pool_end(ilk_pool *pool) {
+    ilk_pool_close(pool);
+    pool_await_end(pool);
     ilk_pool_destroy(pool);
 }
 

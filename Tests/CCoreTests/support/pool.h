@@ -13,6 +13,10 @@
 uint64_t far_limit(void);
 
 ilk_pool *pool_make(ilk_pool_options options);
+ilk_pool *pool_of(uint32_t threads);
+
+/* Waits until the closed pool has ended. */
+void pool_await_end(ilk_pool *pool);
 
 /* Closes the pool, waits for it, and destroys it. */
 void pool_end(ilk_pool *pool);

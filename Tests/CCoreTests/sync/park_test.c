@@ -7,9 +7,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { MILLISECOND = 1000000 };
-#define SECOND UINT64_C(1000000000)
-
 struct sleeper {
     ILK_ATOMIC(uint32_t) * word;
     uint64_t deadline_ns;
@@ -50,7 +47,7 @@ static void wait_with_a_passed_deadline_answers_timed_out(void **state) {
 static void a_word_that_differs_does_not_sleep_whatever_the_deadline(void **state) {
     (void)state;
     ILK_ATOMIC(uint32_t) word = 7;
-    const uint64_t deadlines[] = {0, ilk_now_ns(), ilk_deadline_in_ns(3600 * SECOND), ILK_FOREVER};
+    const uint64_t deadlines[] = {0, ilk_now_ns(), ilk_deadline_in_ns(MILLISECONDS(3600000)), ILK_FOREVER};
     for (size_t i = 0; i < sizeof deadlines / sizeof *deadlines; i++) {
         ilk_status status = ilk_park_wait(&word, 6, deadlines[i]);
         check(status == ILK_OK || (status == ILK_TIMEDOUT && ilk_now_ns() >= deadlines[i]));
@@ -60,7 +57,7 @@ static void a_word_that_differs_does_not_sleep_whatever_the_deadline(void **stat
 static void wait_never_times_out_early(void **state) {
     (void)state;
     ILK_ATOMIC(uint32_t) word = 0;
-    for (uint64_t length = 1; length <= 8 * MILLISECOND; length *= 2) {
+    for (uint64_t length = 1; length <= MILLISECONDS(8); length *= 2) {
         uint64_t deadline = ilk_deadline_in_ns(length);
         ilk_status status;
         do {
@@ -177,7 +174,7 @@ static void signals_do_not_move_the_deadline(void **state) {
     (void)state;
     thread_allow_interrupts();
     ILK_ATOMIC(uint32_t) word = 0;
-    struct sleeper sleeper = {.word = &word, .deadline_ns = ilk_deadline_in_ns(50 * MILLISECOND)};
+    struct sleeper sleeper = {.word = &word, .deadline_ns = ilk_deadline_in_ns(MILLISECONDS(50))};
     thread_start(&sleeper.thread, wait_until_timed_out, &sleeper);
     while (!thread_is_done(&sleeper.thread)) {
         thread_interrupt(&sleeper.thread);
@@ -210,7 +207,7 @@ struct relay {
 
 static void pass_the_token_on(void *context) {
     struct relay *relay = context;
-    uint64_t deadline = ilk_deadline_in_ns(60 * SECOND);
+    uint64_t deadline = ilk_deadline_in_ns(MILLISECONDS(60000));
     for (int round = 0; round < relay->rounds; round++) {
         while (ilk_atomic_load(&relay->words[relay->own], memory_order_acquire) == 0) {
             check_equal(ilk_park_wait(&relay->words[relay->own], 0, deadline), ILK_OK);
