@@ -15,11 +15,11 @@
 namespace bench {
 
 struct SubmitOutcome {
-    std::vector<double>
-        job_ns; /* from the first submission to the end of the last job, over the number of jobs */
-    std::vector<double>
-        submit_ns;              /* from the first submission to the last one's return, over a thread's jobs */
-    std::vector<double> cpu_ns; /* of the whole process, a job */
+    /* From the first submission to the end of the last job, over the number of jobs. */
+    std::vector<double> job_ns;
+    /* From the first submission to the return of the last one, over the jobs of a thread. */
+    std::vector<double> submit_ns;
+    std::vector<double> cpu_ns;   /* of the whole process, a job */
     std::vector<double> switches; /* context switches of the process, per thousand jobs */
 };
 std::string measure_submissions(const Pool &pool, const Submission &submission, unsigned threads,
@@ -39,7 +39,8 @@ struct WakeOutcome {
     Histogram waits;                    /* in ticks: from before the submission to the job's first step */
     Histogram calls;                    /* of these, how long the submission took */
     std::vector<double> p50_ns, p99_ns; /* a sample a round */
-    std::vector<double> cpu_ns; /* of the process, a wake-up: with what the worker spins before it sleeps */
+    /* Of the process, a wake-up: with what the worker spins before it sleeps. */
+    std::vector<double> cpu_ns;
 };
 std::string measure_wakes(const Pool &pool, unsigned wakes, uint64_t pause_ns, WakeOutcome *outcome);
 
