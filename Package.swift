@@ -3,8 +3,8 @@
 
 import PackageDescription
 
-// The root package depends on the toolchain and libbsd only. What needs another package (benchmarks, the
-// documentation plugin, the examples' command lines) is a nested package.
+// The root package depends on the toolchain and libbsd only. What needs another package (benchmarks, the bridge to
+// swift-metrics, the examples) is a nested package.
 
 // Warnings are errors in the project's own builds only: scripts/ sets the variable, a consumer does not. An
 // unconditional flag of this kind would keep other packages from depending on this one.
