@@ -161,6 +161,25 @@ struct Memberless {
     void leave(Member &) {}
 };
 
+/* For locks with the calls of std::shared_mutex. */
+template <class Mutex> struct SharedMutex : Memberless {
+    static constexpr size_t thread_bytes = 0;
+    Mutex lock;
+
+    BENCH_INLINE void read_lock(Member &) {
+        lock.lock_shared();
+    }
+    BENCH_INLINE void read_unlock(Member &) {
+        lock.unlock_shared();
+    }
+    BENCH_INLINE void write_lock(Member &) {
+        lock.lock();
+    }
+    BENCH_INLINE void write_unlock(Member &) {
+        lock.unlock();
+    }
+};
+
 } // namespace bench
 
 #endif

@@ -9,24 +9,9 @@
 namespace bench {
 namespace {
 
-struct Boost : Memberless {
+struct Boost : SharedMutex<boost::shared_mutex> {
     static constexpr const char *name = "boost::shared_mutex";
     static constexpr Waiting waiting = Waiting::parks;
-    static constexpr size_t thread_bytes = 0;
-    boost::shared_mutex lock;
-
-    BENCH_INLINE void read_lock(Member &) {
-        lock.lock_shared();
-    }
-    BENCH_INLINE void read_unlock(Member &) {
-        lock.unlock_shared();
-    }
-    BENCH_INLINE void write_lock(Member &) {
-        lock.lock();
-    }
-    BENCH_INLINE void write_unlock(Member &) {
-        lock.unlock();
-    }
 };
 
 const Enlisted boost_mutex{60, make_contender<Boost>()};

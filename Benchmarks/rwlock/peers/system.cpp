@@ -34,24 +34,9 @@ struct Pthread : Memberless {
     }
 };
 
-struct Standard : Memberless {
+struct Standard : SharedMutex<std::shared_mutex> {
     static constexpr const char *name = "std::shared_mutex";
     static constexpr Waiting waiting = Waiting::parks;
-    static constexpr size_t thread_bytes = 0;
-    std::shared_mutex lock;
-
-    BENCH_INLINE void read_lock(Member &) {
-        lock.lock_shared();
-    }
-    BENCH_INLINE void read_unlock(Member &) {
-        lock.unlock_shared();
-    }
-    BENCH_INLINE void write_lock(Member &) {
-        lock.lock();
-    }
-    BENCH_INLINE void write_unlock(Member &) {
-        lock.unlock();
-    }
 };
 
 const Enlisted posix{10, make_contender<Pthread>()};

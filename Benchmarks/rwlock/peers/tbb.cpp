@@ -10,30 +10,12 @@
 namespace bench {
 namespace {
 
-template <class Mutex> struct Tbb : Memberless {
-    static constexpr size_t thread_bytes = 0;
-    Mutex lock;
-
-    BENCH_INLINE void read_lock(Member &) {
-        lock.lock_shared();
-    }
-    BENCH_INLINE void read_unlock(Member &) {
-        lock.unlock_shared();
-    }
-    BENCH_INLINE void write_lock(Member &) {
-        lock.lock();
-    }
-    BENCH_INLINE void write_unlock(Member &) {
-        lock.unlock();
-    }
-};
-
-struct Parking : Tbb<tbb::rw_mutex> {
+struct Parking : SharedMutex<tbb::rw_mutex> {
     static constexpr const char *name = "tbb::rw_mutex";
     static constexpr Waiting waiting = Waiting::parks;
 };
 
-struct Yielding : Tbb<tbb::spin_rw_mutex> {
+struct Yielding : SharedMutex<tbb::spin_rw_mutex> {
     static constexpr const char *name = "tbb::spin_rw_mutex";
     static constexpr Waiting waiting = Waiting::yields;
 };
