@@ -1,110 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SafeDictionary: every verb against Dictionary's on random arguments, single steps, announcements, misuse.
+// SafeDictionary and SafeSet: verbs that are one step, conformances, lifetimes, misuse. SafeDictionaryFuzzTests and
+// SafeSetFuzzTests compare every verb with Dictionary's and Set's.
 
-import Dispatch
 import Foundation
 import Interlock
 import Synchronization
 import Testing
 // contract: SafeDictionary
 @Suite struct SafeDictionaryTests {
-    private func step(
-        _ dictionary: SafeDictionary<Int, Int>,
-        _ model: inout [Int: Int],
-        _ random: inout some RandomNumberGenerator
-    ) {
-        let key = Int.random(in: 0..<20, using: &random)
-        let value = Int.random(in: 0..<50, using: &random)
-        switch Int.random(in: 0..<16, using: &random) {
-        case 0...2:
-            #expect(dictionary.updateValue(value, forKey: key) == model.updateValue(value, forKey: key))
-        case 3: #expect(dictionary.removeValue(forKey: key) == model.removeValue(forKey: key))
-        case 4:
-            dictionary[key] = value
-            model[key] = value
-        case 5:
-            dictionary[key] = nil
-            model[key] = nil
-        case 6:
-            dictionary[key]? += 1
-            model[key]? += 1
-        case 7:
-            dictionary[key, default: value] += 1
-            model[key, default: value] += 1
-        case 8:
-            #expect(dictionary.insertIfAbsent(value, forKey: key) == (model[key] == nil))
-            if model[key] == nil { model[key] = value }
-        case 9:
-            #expect(dictionary.value(forKey: key, orInsert: value) == model[key] ?? value)
-            if model[key] == nil { model[key] = value }
-        case 10:
-            dictionary.update(forKey: key, default: 0) { $0 += value }
-            model[key, default: 0] += value
-        case 11:
-            #expect(
-                dictionary.update(forKey: key) {
-                    $0 = 1; return value
-                } == model[key].map { _ in value }
-            )
-            if model[key] != nil { model[key] = 1 }
-        case 12:
-            dictionary.merge([key: value, key + 1: value]) { $0 + $1 }
-            model.merge([key: value, key + 1: value]) { $0 + $1 }
-        case 13:
-            dictionary.removeAll { key, value in key % 7 == 0 && value % 2 == 0 }
-            model = model.filter { key, value in !(key % 7 == 0 && value % 2 == 0) }
-        case 14:
-            if let popped = dictionary.popFirst() {
-                #expect(model.removeValue(forKey: popped.key) == popped.value)
-            } else {
-                #expect(model.isEmpty)
-            }
-        default:
-            guard value < 10 else { return }
-            if value < 3 {
-                dictionary.removeAll(keepingCapacity: value == 0)
-                model = [:]
-            } else {
-                #expect(dictionary.replaceAll(with: [key: value]) == model)
-                model = [key: value]
-            }
-        }
-    }
-
-    @Test(arguments: 1...20 as ClosedRange<UInt64>)
-    func everyVerbDoesWhatDictionarysDoes(seed: UInt64) async {
-        var random = SplitMix(state: seed)
-        let dictionary = SafeDictionary<Int, Int>()
-        var model: [Int: Int] = [:]
-        let announced = SafeArray<SafeDictionary<Int, Int>.Change>()
-        let subscription = dictionary.changes(deliverOn: DispatchQueue(label: "replay")) {
-            announced.append($0)
-        }
-        for _ in 0..<300 {
-            step(dictionary, &model, &random)
-            guard dictionary.snapshot == model else {
-                Issue.record("seed \(seed): \(dictionary) and not \(model)")
-                return
-            }
-        }
-        #expect(dictionary.count == model.count && dictionary.isEmpty == model.isEmpty)
-        #expect(
-            Set(dictionary.keys) == Set(model.keys) && dictionary.values.sorted() == model.values.sorted()
-        )
-        #expect(dictionary.contains(key: 3) == (model[3] != nil))
-        #expect(dictionary.value(forKey: 3) == model[3] && dictionary.value(forKey: 99, default: 4) == 4)
-        dictionary[100] = 100
-        #expect(
-            await eventuallySuspending { announced.last == .insertion(key: 100, value: 100) },
-            "announcements come to an end"
-        )
-        subscription.cancel()
-        var replayed: [Int: Int] = [:]
-        for change in announced { change.apply(to: &replayed) }
-        #expect(replayed == dictionary.snapshot, "seed \(seed): announcements replay to the contents")
-    }
-
     @Test func whatIsMadeOfTheWholeIsWhatDictionaryMakes() {
         let model = [1: 10, 2: 20, 3: 30]
         let dictionary = SafeDictionary(model)
@@ -305,73 +209,6 @@ private func children(_ collection: Any) -> [String] {
             for member in 0..<500 where set.insert(member).inserted { first.add(1, ordering: .relaxed) }
         }
         #expect(first.load(ordering: .relaxed) == 500 && set.snapshot == Set(0..<500))
-    }
-
-    @Test(arguments: 1...10 as ClosedRange<UInt64>)
-    func everyVerbDoesWhatSetsDoes(seed: UInt64) async {
-        var random = SplitMix(state: seed)
-        let set: SafeSet = [1, 2, 3]
-        var model = set.snapshot
-        var replayed = model
-        let announced = SafeArray<SafeSet<Int>.Change>()
-        let subscription = set.changes(deliverOn: DispatchQueue(label: "replay")) { announced.append($0) }
-        for _ in 0..<300 {
-            let member = Int.random(in: 0..<20, using: &random)
-            let several = (0..<Int.random(in: 0..<5, using: &random)).map { $0 + member }
-            switch Int.random(in: 0..<13, using: &random) {
-            case 0...2: #expect(set.insert(member).inserted == model.insert(member).inserted)
-            case 3: #expect(set.remove(member) == model.remove(member))
-            case 4:
-                set.formUnion(several)
-                model.formUnion(several)
-            case 5:
-                set.subtract(several)
-                model.subtract(several)
-            case 6:
-                set.formIntersection(Array(5...25))
-                model.formIntersection(Array(5...25))
-            case 7:
-                set.removeAll { $0 % 4 == member % 4 }
-                model = model.filter { $0 % 4 != member % 4 }
-            case 8:
-                #expect(set.update(with: member) == model.update(with: member))
-            case 9:
-                set.formSymmetricDifference(several)
-                model.formSymmetricDifference(several)
-            case 10:
-                guard !model.isEmpty else { continue }
-                let removed = set.removeFirst()
-                #expect(model.remove(removed) == removed)
-            case 11:
-                guard member < 5 else { continue }
-                #expect(set.replaceAll(with: Set(several)) == model)
-                model = Set(several)
-            default:
-                if let popped = set.popFirst() {
-                    #expect(model.remove(popped) == popped)
-                } else {
-                    #expect(model.isEmpty)
-                }
-                guard member < 3 else { continue }
-                set.removeAll(keepingCapacity: member == 0)
-                model = []
-            }
-            guard set.snapshot == model else {
-                Issue.record("seed \(seed): \(set) and not \(model)")
-                return
-            }
-            #expect(set.contains(member) == model.contains(member) && set.count == model.count)
-        }
-        set.insert(100)
-        #expect(await eventuallySuspending { announced.last == .insertion(100) })
-        subscription.cancel()
-        for change in announced {
-            switch change {
-            case .insertion(let member): #expect(replayed.insert(member).inserted)
-            case .removal(let member): #expect(replayed.remove(member) == member)
-            }
-        }
-        #expect(replayed == set.snapshot, "seed \(seed)")
     }
 
     @Test(arguments: [[], [1, 2], [2, 3], [1, 2, 3, 4], [5]])

@@ -19,10 +19,8 @@ import Interlock
 import Testing
 
 /// splitmix64 (Steele, Lea, Flood, 2014).
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
+struct SplitMix: RandomNumberGenerator {
+    var state: UInt64
 
     mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
@@ -192,7 +190,7 @@ func fuzz<Verb: RawRepresentable & CaseIterable & Sendable>(
     var seed = first
     var steps = 0
     repeat {
-        var random = SeededGenerator(seed: seed)
+        var random = SplitMix(state: seed)
         let sequence = (0..<Int.random(in: 1...longest, using: &random)).map { _ in
             FuzzStep(
                 verb: verbs.randomElement(using: &random)!,

@@ -20,6 +20,7 @@ import Testing
         case swap, sort, sortBy, reverse, shuffle, partition, reserve
         case rangeRead, rangeAssign, rangeModify, replaceSubrange, removeSubrange, removeSubranges,
             moveSubranges
+        case assignFrom, appendUpTo, appendToAll, replaceFrom, removeUpTo
         case ends, questions, update, updateFirst, write, subscribe
     }
 
@@ -39,7 +40,7 @@ import Testing
         let queue = DispatchQueue(label: "announcements")
 
         init(seed: UInt64) {
-            var random = SeededGenerator(seed: ~seed)
+            var random = SplitMix(state: ~seed)
             let count = Int.random(in: 0...6, using: &random)
             model = items.make(Int(seed % 1_000), count: count)
             array = SafeArray(model)
@@ -85,6 +86,8 @@ import Testing
             case .rangeRead, .rangeAssign, .rangeModify, .replaceSubrange, .removeSubrange, .removeSubranges,
                 .moveSubranges:
                 try ranges(step)
+            case .assignFrom, .appendUpTo, .appendToAll, .replaceFrom, .removeUpTo:
+                partialRanges(step)
             case .ends, .questions:
                 try ask(step)
             case .reserve:
@@ -301,10 +304,15 @@ import Testing
                 array.reverse()
                 model.reverse()
             case .shuffle:
-                var one = SeededGenerator(seed: UInt64(step.first))
+                var one = SplitMix(state: UInt64(step.first))
                 var other = one
                 array.shuffle(using: &one)
                 model.shuffle(using: &other)
+                try agreeByIdentity(
+                    "a random one",
+                    array.randomElement(using: &one),
+                    model.randomElement(using: &other)
+                )
             default:
                 let isSecond: (Item, Pass) throws -> Bool = { item, pass in
                     try pass()
@@ -334,6 +342,9 @@ import Testing
                     array[..<range.upperBound],
                     Array(model[..<range.upperBound])
                 )
+                if let index = step.index(in: model.count) {
+                    try agreeByIdentity("the range", array[...index], Array(model[...index]))
+                }
                 try agreeByIdentity(
                     "the prefix",
                     array.prefix(range.count + 1),
@@ -384,6 +395,28 @@ import Testing
             }
         }
 
+        private mutating func partialRanges(_ step: Step) {
+            let place = step.place(in: model.count)
+            let new = items.make(step.second, count: step.second % 4)
+            switch step.verb {
+            case .assignFrom:
+                array[place...] = new
+                model[place...] = new[...]
+            case .appendUpTo:
+                array[..<place].append(contentsOf: new)
+                model.insert(contentsOf: new, at: place)
+            case .appendToAll:
+                array[...].append(contentsOf: new)
+                model += new
+            case .replaceFrom:
+                array.replaceSubrange(place..., with: new)
+                model.replaceSubrange(place..., with: new)
+            default:
+                array.removeSubrange(..<place)
+                model.removeSubrange(..<place)
+            }
+        }
+
         private mutating func ask(_ step: Step) throws(Mismatch) {
             let wanted = items.make(step.second)
             try agreeByIdentity("first", array.first, model.first)
@@ -400,9 +433,17 @@ import Testing
             try agree("firstIndex(of:)", array.firstIndex(of: wanted), model.firstIndex(of: wanted))
             try agree("lastIndex(of:)", array.lastIndex(of: wanted), model.lastIndex(of: wanted))
             try agree("contains", array.contains(wanted), model.contains(wanted))
+            try agree("contains(where:)", array.contains { $0 < wanted }, model.contains { $0 < wanted })
             try agree("indices(of:)", array.indices(of: wanted), model.indices(of: wanted))
+            try agree("indices(where:)", array.indices { $0 < wanted }, model.indices { $0 < wanted })
             try agreeByIdentity("first(where:)", array.first { $0 < wanted }, model.first { $0 < wanted })
             try agreeByIdentity("last(where:)", array.last { $0 < wanted }, model.last { $0 < wanted })
+            let random = array.randomElement()
+            try agree(
+                "a random one is there",
+                random.map { one in model.contains { $0 === one } },
+                random.map { _ in true }
+            )
             try agree("description", "\(array)", "\(model)")
             try agreeByIdentity("the elements", Array(array), model)
         }

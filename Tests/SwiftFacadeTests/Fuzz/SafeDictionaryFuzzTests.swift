@@ -34,7 +34,7 @@ import Testing
         let queue = DispatchQueue(label: "announcements")
 
         init(seed: UInt64) {
-            var random = SeededGenerator(seed: ~seed)
+            var random = SplitMix(state: ~seed)
             for _ in 0..<Int.random(in: 0...6, using: &random) {
                 model[items.make(Int.random(in: 0..<12, using: &random))] = items.make(1)
             }

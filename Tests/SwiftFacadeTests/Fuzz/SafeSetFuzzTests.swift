@@ -27,7 +27,7 @@ import Testing
         let queue = DispatchQueue(label: "announcements")
 
         init(seed: UInt64) {
-            var random = SeededGenerator(seed: ~seed)
+            var random = SplitMix(state: ~seed)
             model = Set(items.make(Int(seed % 1_000), count: Int.random(in: 0...6, using: &random)))
             set = SafeSet(model)
             if Bool.random(using: &random) { subscribe() }
