@@ -5,6 +5,47 @@
 import Interlock
 import Synchronization
 import Testing
+
+/// A call, its name, and what is said of it after the address.
+private let outOfRange: [(call: @Sendable () -> Void, name: String, sentence: String)] = [
+    (
+        { SafeArray<Int>().insert(1, at: 1) }, "insert(_:at:)",
+        "index 1 is out of range; the array has 0 elements"
+    ),
+    (
+        { SafeArray<Int>().insert(contentsOf: [1], at: -1) }, "insert(contentsOf:at:)",
+        "index -1 is out of range; the array has 0 elements"
+    ),
+    ({ SafeArray<Int>().remove(at: 0) }, "remove(at:)", "index 0 is out of range; the array has 0 elements"),
+    ({ SafeArray<Int>().removeLast() }, "removeLast", "1 element asked for; the array has 0 elements"),
+    ({ SafeArray<Int>().removeFirst() }, "removeFirst", "1 element asked for; the array has 0 elements"),
+    ({ SafeArray([1]).removeLast(2) }, "removeLast(_:)", "2 elements asked for; the array has 1 element"),
+    ({ SafeArray([1]).removeFirst(-1) }, "removeFirst(_:)", "-1 elements asked for; the array has 1 element"),
+    ({ SafeArray([1]).swapAt(0, 1) }, "swapAt", "index 1 is out of range; the array has 1 element"),
+    ({ SafeArray([1])[-1] = 0 }, "subscript", "index -1 is out of range; the array has 1 element"),
+    ({ SafeArray([1])[1] += 1 }, "subscript", "index 1 is out of range; the array has 1 element"),
+    ({ SafeArray([1])[0...1].sort() }, "subscript", "range 0..<2 is out of range; the array has 1 element"),
+    ({ _ = SafeArray([1])[..<(-1)] }, "subscript", "range 0..<-1 is out of range; the array has 1 element"),
+    (
+        { SafeArray([1]).removeSubrange(...Int.max) }, "replaceSubrange(_:with:)",
+        "range 0..<\(Int.max) is out of range; the array has 1 element"
+    ),
+    ({ _ = SafeArray([1])[2...] }, "subscript", "range 2... is out of range; the array has 1 element"),
+    ({ _ = SafeArray([1]).prefix(-1) }, "prefix", "-1 elements asked for; the array has 1 element"),
+    (
+        { SafeArray([1]).removeSubranges(RangeSet(1..<2)) }, "removeSubranges",
+        "range 1..<2 is out of range; the array has 1 element"
+    ),
+    (
+        { SafeArray([1]).moveSubranges(RangeSet(0..<1), to: 2) }, "moveSubranges(_:to:)",
+        "index 2 is out of range; the array has 1 element"
+    ),
+    (
+        { _ = SafeArray(repeating: 1, count: -1) }, "init(repeating:count:)",
+        "-1 elements; an array has 0 or more"
+    ),
+]
+
 // contract: SafeArray
 @Suite struct SafeArrayTests {
     @Test func nothingIsLostAndNothingTornUnderManyThreads() {
@@ -283,149 +324,17 @@ import Testing
         #expect(open?.report.contains("is out of range; the array has 1 element\n") == true)
     }
 
-    /// The call, and what is said of it after the address. One child process for each.
-    @Test func everyOtherWayOutOfRangeIsReportedToo() async {
-        func expect(
-            _ result: ExitTest.Result?,
-            _ call: String,
-            _ sentence: String,
-            _ location: SourceLocation = #_sourceLocation
-        ) {
-            let report = result?.report ?? "no report"
-            #expect(
-                report.contains("interlock: SafeArray<Int>.\(call)(") && report.hasSuffix("): \(sentence)\n"),
-                "\(report)",
-                sourceLocation: location
-            )
+    @Test(.timeLimit(.minutes(10)), arguments: outOfRange.indices)
+    func everyOtherWayOutOfRangeIsReportedToo(index: Int) async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            [index] in
+            outOfRange[index].call()
         }
-        let end = ExitTest.Condition.failure
-        let empty = "the array has 0 elements"
-        let one = "the array has 1 element"
-        expect(
-            await #expect(processExitsWith: end, observing: [\.standardErrorContent]) {
-                SafeArray<Int>().insert(1, at: 1)
-            },
-            "insert(_:at:)",
-            "index 1 is out of range; \(empty)"
-        )
-        expect(
-            await #expect(processExitsWith: end, observing: [\.standardErrorContent]) {
-                SafeArray<Int>().insert(contentsOf: [1], at: -1)
-            },
-            "insert(contentsOf:at:)",
-            "index -1 is out of range; \(empty)"
-        )
-        expect(
-            await #expect(processExitsWith: end, observing: [\.standardErrorContent]) {
-                SafeArray<Int>().remove(at: 0)
-            },
-            "remove(at:)",
-            "index 0 is out of range; \(empty)"
-        )
-        expect(
-            await #expect(processExitsWith: end, observing: [\.standardErrorContent]) {
-                SafeArray<Int>().removeLast()
-            },
-            "removeLast",
-            "1 element asked for; \(empty)"
-        )
-        expect(
-            await #expect(processExitsWith: end, observing: [\.standardErrorContent]) {
-                SafeArray<Int>().removeFirst()
-            },
-            "removeFirst",
-            "1 element asked for; \(empty)"
-        )
-        expect(
-            await #expect(processExitsWith: end, observing: [\.standardErrorContent]) {
-                SafeArray([1]).removeLast(2)
-            },
-            "removeLast(_:)",
-            "2 elements asked for; \(one)"
-        )
-        expect(
-            await #expect(processExitsWith: end, observing: [\.standardErrorContent]) {
-                SafeArray([1]).removeFirst(-1)
-            },
-            "removeFirst(_:)",
-            "-1 elements asked for; \(one)"
-        )
-        expect(
-            await #expect(processExitsWith: end, observing: [\.standardErrorContent]) {
-                SafeArray([1]).swapAt(0, 1)
-            },
-            "swapAt",
-            "index 1 is out of range; \(one)"
-        )
-        expect(
-            await #expect(processExitsWith: end, observing: [\.standardErrorContent]) {
-                SafeArray([1])[-1] = 0
-            },
-            "subscript",
-            "index -1 is out of range; \(one)"
-        )
-        expect(
-            await #expect(processExitsWith: end, observing: [\.standardErrorContent]) {
-                SafeArray([1])[1] += 1
-            },
-            "subscript",
-            "index 1 is out of range; \(one)"
-        )
-        expect(
-            await #expect(processExitsWith: end, observing: [\.standardErrorContent]) {
-                SafeArray([1])[0...1].sort()
-            },
-            "subscript",
-            "range 0..<2 is out of range; \(one)"
-        )
-        expect(
-            await #expect(processExitsWith: end, observing: [\.standardErrorContent]) {
-                _ = SafeArray([1])[..<(-1)]
-            },
-            "subscript",
-            "range 0..<-1 is out of range; \(one)"
-        )
-        expect(
-            await #expect(processExitsWith: end, observing: [\.standardErrorContent]) {
-                SafeArray([1]).removeSubrange(...Int.max)
-            },
-            "replaceSubrange(_:with:)",
-            "range 0..<\(Int.max) is out of range; \(one)"
-        )
-        expect(
-            await #expect(processExitsWith: end, observing: [\.standardErrorContent]) {
-                _ = SafeArray([1])[2...]
-            },
-            "subscript",
-            "range 2... is out of range; \(one)"
-        )
-        expect(
-            await #expect(processExitsWith: end, observing: [\.standardErrorContent]) {
-                _ = SafeArray([1]).prefix(-1)
-            },
-            "prefix",
-            "-1 elements asked for; \(one)"
-        )
-        expect(
-            await #expect(processExitsWith: end, observing: [\.standardErrorContent]) {
-                SafeArray([1]).removeSubranges(RangeSet(1..<2))
-            },
-            "removeSubranges",
-            "range 1..<2 is out of range; \(one)"
-        )
-        expect(
-            await #expect(processExitsWith: end, observing: [\.standardErrorContent]) {
-                SafeArray([1]).moveSubranges(RangeSet(0..<1), to: 2)
-            },
-            "moveSubranges(_:to:)",
-            "index 2 is out of range; \(one)"
-        )
-        expect(
-            await #expect(processExitsWith: end, observing: [\.standardErrorContent]) {
-                _ = SafeArray(repeating: 1, count: -1)
-            },
-            "init(repeating:count:)",
-            "-1 elements; an array has 0 or more"
+        let report = result?.report ?? "no report"
+        let (_, name, sentence) = outOfRange[index]
+        #expect(
+            report.contains("interlock: SafeArray<Int>.\(name)(") && report.hasSuffix("): \(sentence)\n"),
+            "\(report)"
         )
     }
 
