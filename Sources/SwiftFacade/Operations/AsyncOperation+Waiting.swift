@@ -23,12 +23,7 @@ extension AsyncOperation {
     ///
     /// May be called from any thread but those the operation needs. Never returns for an operation that is not started.
     /// Everything the work did is visible.
-    @available(
-        *,
-        noasync,
-        message:
-            "it would block a thread of the cooperative pool; use `try await wait()` or `try await value` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `try await wait()` or `try await value`")
     @discardableResult
     public final func wait() -> Outcome {
         _ = blockUntilEnd(before: nil)
@@ -39,12 +34,7 @@ extension AsyncOperation {
     /// operation needs.
     ///
     /// - Returns: the result; nil where there was none in time, and the operation goes on.
-    @available(
-        *,
-        noasync,
-        message:
-            "it would block a thread of the cooperative pool; use `try await wait(timeout:)` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `try await wait(timeout:)`")
     @discardableResult
     public final func wait(timeout: Duration) -> Outcome? {
         wait(until: moment(in: timeout))
@@ -54,11 +44,7 @@ extension AsyncOperation {
     /// operation needs.
     ///
     /// - Returns: the result; nil where there was none in time, and the operation goes on.
-    @available(
-        *,
-        noasync,
-        message: "it would block a thread of the cooperative pool; use `try await wait(until:)` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `try await wait(until:)`")
     @discardableResult
     public final func wait(until deadline: ContinuousClock.Instant) -> Outcome? {
         blockUntilEnd(before: deadline) ? finalOutcome : nil

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What SafeArray has beside Array's verbs, which SafeArrayFuzzTests compares: changes of a range as one step, ranges of the
-// caller's own, checked forms, conformances.
+// What SafeArray has beside Array's verbs, which SafeArrayFuzzTests compares: changes of a range as one step, ranges
+// of the caller's own, checked forms, conformances.
 
 import Foundation
 import Interlock

@@ -493,7 +493,7 @@ import Testing
             wrong: """
                 func f(_ operation: AsyncOperation<Int>) { Task { _ = operation.wait() } }
                 """,
-            complaint: "it would block a thread of the cooperative pool; use `try await wait()`"
+            complaint: "it blocks the thread; use `try await wait()`"
         ),
         Program(
             claim: "an async function is asked to suspend where an operation would block",

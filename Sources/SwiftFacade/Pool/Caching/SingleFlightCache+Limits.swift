@@ -49,12 +49,7 @@ extension SingleFlightCache {
     /// - Throws: What the computation throws, or a kept failure; ``SingleFlightTimedOut``; ``CircularComputation``.
     @inlinable
     @_disfavoredOverload
-    @available(
-        *,
-        noasync,
-        message:
-            "it would block a thread of the cooperative pool; use `try await value(forKey:until:orCompute:)` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `try await value(forKey:until:orCompute:)`")
     public func value(
         forKey key: Key,
         until deadline: ContinuousClock.Instant,
@@ -77,12 +72,7 @@ extension SingleFlightCache {
     /// - Throws: What the computation throws, or a kept failure; ``SingleFlightTimedOut``; ``CircularComputation``.
     @inlinable
     @_disfavoredOverload
-    @available(
-        *,
-        noasync,
-        message:
-            "it would block a thread of the cooperative pool; use `try await value(forKey:timeout:orCompute:)` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `try await value(forKey:timeout:orCompute:)`")
     public func value(
         forKey key: Key,
         timeout: Duration,

@@ -169,12 +169,7 @@ public final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>:
     /// - Throws: What the computation throws, or a kept failure, and ``CircularComputation``.
     @inlinable
     @_disfavoredOverload
-    @available(
-        *,
-        noasync,
-        message:
-            "it would block a thread of the cooperative pool; use `try await value(forKey:orCompute:)` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `try await value(forKey:orCompute:)`")
     public func value(forKey key: Key, orCompute compute: () throws -> Value) throws -> Value {
         if let value = keptValue(forKey: key) { return value }
         return try missingValue(forKey: key, compute)

@@ -10,11 +10,7 @@ extension InterlockQueue {
     /// Blocks until the queue is empty: all has ended, also what was added meanwhile.
     ///
     /// Work of the queue must not call this: it would wait for itself. A suspended queue does not become empty.
-    @available(
-        *,
-        noasync,
-        message: "it would block a thread of the cooperative pool; use `try await wait()` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `try await wait()`")
     public func wait() {
         _ = core.block(until: forever)
     }
@@ -22,11 +18,7 @@ extension InterlockQueue {
     /// Blocks until the queue is empty, until `deadline` at most. Work of the queue must not call this.
     ///
     /// - Returns: whether the queue was empty.
-    @available(
-        *,
-        noasync,
-        message: "it would block a thread of the cooperative pool; use `try await wait(until:)` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `try await wait(until:)`")
     public func wait(until deadline: ContinuousClock.Instant) -> Bool {
         core.block(until: InterlockSync.deadline(at: deadline))
     }
@@ -34,12 +26,7 @@ extension InterlockQueue {
     /// Blocks until the queue is empty, for `timeout` at most. Work of the queue must not call this.
     ///
     /// - Returns: whether the queue was empty.
-    @available(
-        *,
-        noasync,
-        message:
-            "it would block a thread of the cooperative pool; use `try await wait(timeout:)` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `try await wait(timeout:)`")
     public func wait(timeout: Duration) -> Bool {
         core.block(until: InterlockSync.deadline(in: timeout))
     }
@@ -91,12 +78,7 @@ extension InterlockQueue {
     /// then. What is cancelled and had not begun ends; what runs goes on until it ends.
     ///
     /// - Returns: the names of what was cancelled, sorted.
-    @available(
-        *,
-        noasync,
-        message:
-            "it would block a thread of the cooperative pool; use `await shutDown(within:)` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `await shutDown(within:)`")
     public func shutDown(within limit: Duration) -> [String] {
         core.close()
         _ = core.block(until: InterlockSync.deadline(in: limit))

@@ -82,11 +82,7 @@ public final class ThreadExecutor: SerialExecutor, QueuedExecutor {
     ///
     /// - Precondition: The caller is no job of this executor, which would wait for itself; that is reported and ends
     ///   the process.
-    @available(
-        *,
-        noasync,
-        message: "it would block a thread of the cooperative pool; use `try await wait()` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `try await wait()`")
     public func wait() {
         requireAnotherThread()
         pool.wait()
@@ -96,11 +92,7 @@ public final class ThreadExecutor: SerialExecutor, QueuedExecutor {
     /// Blocks the thread.
     ///
     /// - Precondition: The caller is no job of this executor.
-    @available(
-        *,
-        noasync,
-        message: "it would block a thread of the cooperative pool; use `try await wait(until:)` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `try await wait(until:)`")
     public func wait(until deadline: ContinuousClock.Instant) -> Bool {
         requireAnotherThread()
         return pool.wait(until: deadline)
@@ -110,12 +102,7 @@ public final class ThreadExecutor: SerialExecutor, QueuedExecutor {
     /// Blocks the thread.
     ///
     /// - Precondition: The caller is no job of this executor.
-    @available(
-        *,
-        noasync,
-        message:
-            "it would block a thread of the cooperative pool; use `try await wait(timeout:)` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `try await wait(timeout:)`")
     public func wait(timeout: Duration) -> Bool {
         requireAnotherThread()
         return pool.wait(timeout: timeout)

@@ -12,11 +12,7 @@ extension WorkerThread {
     ///
     /// - Throws: What the handler threw, for each caller.
     /// - Precondition: The caller is not the thread itself; that is reported and ends the process.
-    @available(
-        *,
-        noasync,
-        message: "it would block a thread of the cooperative pool; use `try await join()` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `try await join()`")
     public func join() throws {
         _ = try block(until: forever)
     }
@@ -26,11 +22,7 @@ extension WorkerThread {
     /// - Returns: Whether the thread has ended. After the deadline, too, one that has ended answers `true`.
     /// - Throws: What the handler threw, for each caller.
     /// - Precondition: The caller is not the thread itself.
-    @available(
-        *,
-        noasync,
-        message: "it would block a thread of the cooperative pool; use `try await join(until:)` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `try await join(until:)`")
     public func join(until deadline: ContinuousClock.Instant) throws -> Bool {
         try block(until: InterlockSync.deadline(at: deadline))
     }
@@ -40,12 +32,7 @@ extension WorkerThread {
     /// - Returns: Whether the thread has ended.
     /// - Throws: What the handler threw, for each caller.
     /// - Precondition: The caller is not the thread itself.
-    @available(
-        *,
-        noasync,
-        message:
-            "it would block a thread of the cooperative pool; use `try await join(timeout:)` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `try await join(timeout:)`")
     public func join(timeout: Duration) throws -> Bool {
         try block(until: InterlockSync.deadline(in: timeout))
     }

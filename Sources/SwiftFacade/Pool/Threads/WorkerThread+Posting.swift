@@ -21,11 +21,7 @@ extension WorkerThread {
     /// - Returns: `.pushed`, or the message with `.closed`.
     /// - Precondition: The mailbox has room, or the caller is not the handler, which would wait for itself: that is
     ///   reported and ends the process.
-    @available(
-        *,
-        noasync,
-        message: "it would block a thread of the cooperative pool; use `await post` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `await post`")
     public func post(_ message: Message) -> PushResult<Message> {
         switch core.mailbox.tryPush(message) {
         case .full(let message):
@@ -38,11 +34,7 @@ extension WorkerThread {
     /// Posts `message`; blocks the thread while the mailbox is full, until `deadline` at most.
     ///
     /// - Returns: `.pushed`, or the message with `.full` or `.closed`.
-    @available(
-        *,
-        noasync,
-        message: "it would block a thread of the cooperative pool; use `await post` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `await post`")
     public func post(
         _ message: Message,
         until deadline: ContinuousClock.Instant
@@ -53,11 +45,7 @@ extension WorkerThread {
     /// Posts `message`; blocks the thread while the mailbox is full, for `timeout` at most.
     ///
     /// - Returns: `.pushed`, or the message with `.full` or `.closed`.
-    @available(
-        *,
-        noasync,
-        message: "it would block a thread of the cooperative pool; use `await post` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `await post`")
     public func post(_ message: Message, timeout: Duration) -> PushResult<Message> {
         core.mailbox.push(message, timeout: timeout)
     }

@@ -80,11 +80,7 @@ public final class WorkerGroup: Sendable {
     // MARK: Blocking
 
     /// Waits until all jobs of the group have ended. Blocks the thread; a worker of the pool runs jobs of the group.
-    @available(
-        *,
-        noasync,
-        message: "it would block a thread of the cooperative pool; use `try await wait()` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `try await wait()`")
     public func wait() {
         _ = block(until: forever)
     }
@@ -93,11 +89,7 @@ public final class WorkerGroup: Sendable {
     /// runs jobs of the group, and ends the one that it has begun.
     ///
     /// - Returns: Whether all jobs have ended.
-    @available(
-        *,
-        noasync,
-        message: "it would block a thread of the cooperative pool; use `try await wait(until:)` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `try await wait(until:)`")
     public func wait(until deadline: ContinuousClock.Instant) -> Bool {
         block(until: InterlockSync.deadline(at: deadline))
     }
@@ -106,12 +98,7 @@ public final class WorkerGroup: Sendable {
     /// runs jobs of the group, and ends the one that it has begun.
     ///
     /// - Returns: Whether all jobs have ended.
-    @available(
-        *,
-        noasync,
-        message:
-            "it would block a thread of the cooperative pool; use `try await wait(timeout:)` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `try await wait(timeout:)`")
     public func wait(timeout: Duration) -> Bool {
         block(until: InterlockSync.deadline(in: timeout))
     }

@@ -37,11 +37,7 @@ extension WorkerPool {
     ///
     /// - Precondition: The caller is no job of the pool, which would wait for itself, and the pool is not ``shared`` or
     ///   ``blocking``, which have no end. Both are reported and end the process.
-    @available(
-        *,
-        noasync,
-        message: "it would block a thread of the cooperative pool; use `try await wait()` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `try await wait()`")
     public func wait() {
         _ = core.block(until: forever)
     }
@@ -51,11 +47,7 @@ extension WorkerPool {
     ///
     /// - Returns: Whether the pool has ended.
     /// - Precondition: The caller is no job of the pool, and the pool is not ``shared`` or ``blocking``.
-    @available(
-        *,
-        noasync,
-        message: "it would block a thread of the cooperative pool; use `try await wait(until:)` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `try await wait(until:)`")
     public func wait(until deadline: ContinuousClock.Instant) -> Bool {
         core.block(until: InterlockSync.deadline(at: deadline))
     }
@@ -65,12 +57,7 @@ extension WorkerPool {
     ///
     /// - Returns: Whether the pool has ended.
     /// - Precondition: The caller is no job of the pool, and the pool is not ``shared`` or ``blocking``.
-    @available(
-        *,
-        noasync,
-        message:
-            "it would block a thread of the cooperative pool; use `try await wait(timeout:)` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `try await wait(timeout:)`")
     public func wait(timeout: Duration) -> Bool {
         core.block(until: InterlockSync.deadline(in: timeout))
     }

@@ -17,11 +17,7 @@ extension WorkerPool {
     /// - Throws: ``WorkerPoolRunError/failed(_:)`` with what `work` throws; ``WorkerPoolRunError/notRun(_:)`` where the
     ///   pool is closed before it has begun.
     @_disfavoredOverload
-    @available(
-        *,
-        noasync,
-        message: "it would block a thread of the cooperative pool; use `try await run` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `try await run`")
     public func run<Value: Sendable, Failure: Error>(
         priority: Priority = .normal,
         _ work: @Sendable () throws(Failure) -> Value
@@ -36,11 +32,7 @@ extension WorkerPool {
     /// - Throws: ``WorkerPoolRunError/failed(_:)`` with what `work` throws; ``WorkerPoolRunError/notRun(_:)`` where the
     ///   pool is closed before it has begun.
     @_disfavoredOverload
-    @available(
-        *,
-        noasync,
-        message: "it would block a thread of the cooperative pool; use `try await run` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `try await run`")
     public func run<Value: Sendable, Failure: Error>(
         priority: Priority = .normal,
         until deadline: ContinuousClock.Instant,
@@ -56,11 +48,7 @@ extension WorkerPool {
     /// - Throws: ``WorkerPoolRunError/failed(_:)`` with what `work` throws; ``WorkerPoolRunError/notRun(_:)`` where the
     ///   pool is closed before it has begun.
     @_disfavoredOverload
-    @available(
-        *,
-        noasync,
-        message: "it would block a thread of the cooperative pool; use `try await run` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `try await run`")
     public func run<Value: Sendable, Failure: Error>(
         priority: Priority = .normal,
         timeout: Duration,

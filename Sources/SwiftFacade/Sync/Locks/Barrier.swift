@@ -53,11 +53,7 @@ public final class Barrier: Sendable {
     /// - Returns: `true` for exactly one party a round, the one that came last.
     /// - Complexity: O(1); O(parties) for the last party.
     @discardableResult
-    @available(
-        *,
-        noasync,
-        message: "it would block a thread of the cooperative pool; use `try await wait()` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `try await wait()`")
     public func wait() -> Bool {
         block(until: forever) ?? false
     }
@@ -67,11 +63,7 @@ public final class Barrier: Sendable {
     /// A party that times out has not arrived: the round waits for as many as before. The last party does not time out.
     ///
     /// - Returns: Whether the caller came last; `nil` if the wait timed out.
-    @available(
-        *,
-        noasync,
-        message: "it would block a thread of the cooperative pool; use `try await wait(until:)` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `try await wait(until:)`")
     public func wait(until deadline: ContinuousClock.Instant) -> Bool? {
         block(until: InterlockSync.deadline(at: deadline))
     }
@@ -81,12 +73,7 @@ public final class Barrier: Sendable {
     /// A party that times out has not arrived: the round waits for as many as before. The last party does not time out.
     ///
     /// - Returns: Whether the caller came last; `nil` if the wait timed out.
-    @available(
-        *,
-        noasync,
-        message:
-            "it would block a thread of the cooperative pool; use `try await wait(timeout:)` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `try await wait(timeout:)`")
     public func wait(timeout: Duration) -> Bool? {
         block(until: InterlockSync.deadline(in: timeout))
     }

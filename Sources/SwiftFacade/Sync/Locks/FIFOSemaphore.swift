@@ -70,11 +70,7 @@ public final class FIFOSemaphore: Sendable {
     // MARK: Blocking
 
     /// Takes one permit, waiting in the queue. Blocks the thread.
-    @available(
-        *,
-        noasync,
-        message: "it would block a thread of the cooperative pool; use `try await wait()` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `try await wait()`")
     public func wait() {
         if !ilk__semaphore_ask(permits.pointer) {
             _ = block(until: forever)
@@ -92,11 +88,7 @@ public final class FIFOSemaphore: Sendable {
     /// A deadline that has passed still takes a permit that is there. A thread that takes none leaves the queue.
     ///
     /// - Returns: Whether it took one.
-    @available(
-        *,
-        noasync,
-        message: "it would block a thread of the cooperative pool; use `try await wait(until:)` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `try await wait(until:)`")
     public func wait(until deadline: ContinuousClock.Instant) -> Bool {
         tryWait() || block(until: InterlockSync.deadline(at: deadline))
     }
@@ -104,12 +96,7 @@ public final class FIFOSemaphore: Sendable {
     /// Takes one permit, waiting for `timeout` at most. Blocks the thread. A thread that takes none leaves the queue.
     ///
     /// - Returns: Whether it took one.
-    @available(
-        *,
-        noasync,
-        message:
-            "it would block a thread of the cooperative pool; use `try await wait(timeout:)` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `try await wait(timeout:)`")
     public func wait(timeout: Duration) -> Bool {
         tryWait() || block(until: InterlockSync.deadline(in: timeout))
     }
@@ -233,11 +220,7 @@ public final class FIFOSemaphore: Sendable {
     /// - Returns: What `body` returns.
     /// - Throws: What `body` throws.
     @_disfavoredOverload
-    @available(
-        *,
-        noasync,
-        message: "it would block a thread of the cooperative pool; use `try await withPermit` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `try await withPermit`")
     public func withPermit<Result: ~Copyable, Failure: Error>(
         _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -251,11 +234,7 @@ public final class FIFOSemaphore: Sendable {
     ///
     /// - Returns: What `body` returns, or `nil` if no permit came in time and `body` did not run.
     @_disfavoredOverload
-    @available(
-        *,
-        noasync,
-        message: "it would block a thread of the cooperative pool; use `try await withPermit` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `try await withPermit`")
     public func withPermit<Result: ~Copyable, Failure: Error>(
         until deadline: ContinuousClock.Instant,
         _ body: () throws(Failure) -> Result
@@ -270,11 +249,7 @@ public final class FIFOSemaphore: Sendable {
     ///
     /// - Returns: What `body` returns, or `nil` if no permit came in time and `body` did not run.
     @_disfavoredOverload
-    @available(
-        *,
-        noasync,
-        message: "it would block a thread of the cooperative pool; use `try await withPermit` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `try await withPermit`")
     public func withPermit<Result: ~Copyable, Failure: Error>(
         timeout: Duration,
         _ body: () throws(Failure) -> Result

@@ -70,11 +70,7 @@ public final class Latch: Sendable {
     }
 
     /// Waits until the latch is open. Blocks the thread. Calls `ilk_latch_wait_until`.
-    @available(
-        *,
-        noasync,
-        message: "it would block a thread of the cooperative pool; use `try await wait()` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `try await wait()`")
     public func wait() {
         _ = ilk_latch_wait_until(latch.pointer, forever)
     }
@@ -82,11 +78,7 @@ public final class Latch: Sendable {
     /// Waits until the latch is open or `deadline` has come. Blocks the thread.
     ///
     /// - Returns: Whether it is open. An open latch answers `true` after the deadline too.
-    @available(
-        *,
-        noasync,
-        message: "it would block a thread of the cooperative pool; use `try await wait(until:)` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `try await wait(until:)`")
     public func wait(until deadline: ContinuousClock.Instant) -> Bool {
         isOpen || ilk_latch_wait_until(latch.pointer, InterlockSync.deadline(at: deadline)) == ILK_OK
     }
@@ -94,12 +86,7 @@ public final class Latch: Sendable {
     /// Waits until the latch is open, for `timeout` at most. Blocks the thread.
     ///
     /// - Returns: Whether it is open.
-    @available(
-        *,
-        noasync,
-        message:
-            "it would block a thread of the cooperative pool; use `try await wait(timeout:)` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `try await wait(timeout:)`")
     public func wait(timeout: Duration) -> Bool {
         isOpen || ilk_latch_wait_until(latch.pointer, InterlockSync.deadline(in: timeout)) == ILK_OK
     }

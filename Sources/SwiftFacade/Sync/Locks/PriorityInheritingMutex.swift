@@ -35,11 +35,7 @@ public struct PriorityInheritingMutex<Value: ~Copyable>: ~Copyable {
     /// - Returns: What `body` returns.
     /// - Throws: What `body` throws; the mutex is given up first.
     @inlinable
-    @available(
-        *,
-        noasync,
-        message: "it would block a thread of the cooperative pool; use `try await withLock` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `try await withLock`")
     public borrowing func withLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
@@ -64,11 +60,7 @@ public struct PriorityInheritingMutex<Value: ~Copyable>: ~Copyable {
     /// - Precondition: The thread does not hold this mutex.
     /// - Returns: What `body` returns, or `nil` if the mutex did not become free in time and `body` did not run.
     @inlinable
-    @available(
-        *,
-        noasync,
-        message: "it would block a thread of the cooperative pool; use `try await withLock` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `try await withLock`")
     public borrowing func withLock<Result: ~Copyable, Failure: Error>(
         until deadline: ContinuousClock.Instant,
         _ body: (inout sending Value) throws(Failure) -> sending Result
@@ -83,11 +75,7 @@ public struct PriorityInheritingMutex<Value: ~Copyable>: ~Copyable {
     /// - Precondition: The thread does not hold this mutex.
     /// - Returns: What `body` returns, or `nil` if the mutex did not become free in time and `body` did not run.
     @inlinable
-    @available(
-        *,
-        noasync,
-        message: "it would block a thread of the cooperative pool; use `try await withLock` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `try await withLock`")
     public borrowing func withLock<Result: ~Copyable, Failure: Error>(
         timeout: Duration,
         _ body: (inout sending Value) throws(Failure) -> sending Result

@@ -11,11 +11,7 @@ extension MPMCRing where Element: ~Copyable {
     /// - Returns: `.pushed`, or the element with `.closed`.
     /// - Complexity: O(1) where there is room. Calls `ilk_mpmc_try_push`, then `ilk_mpmc_push_until`.
     @inlinable
-    @available(
-        *,
-        noasync,
-        message: "it would block a thread of the cooperative pool; use `await push` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `await push`")
     public func push(_ element: consuming sending Element) -> sending PushResult<Element> {
         port.push(element, until: forever)
     }
@@ -25,11 +21,7 @@ extension MPMCRing where Element: ~Copyable {
     ///
     /// - Returns: `.pushed`, or the element with `.full` or `.closed`.
     @inlinable
-    @available(
-        *,
-        noasync,
-        message: "it would block a thread of the cooperative pool; use `await push` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `await push`")
     public func push(
         _ element: consuming sending Element,
         until deadline: ContinuousClock.Instant
@@ -41,11 +33,7 @@ extension MPMCRing where Element: ~Copyable {
     ///
     /// - Returns: `.pushed`, or the element with `.full` or `.closed`.
     @inlinable
-    @available(
-        *,
-        noasync,
-        message: "it would block a thread of the cooperative pool; use `await push` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `await push`")
     public func push(
         _ element: consuming sending Element,
         timeout: Duration
@@ -59,11 +47,7 @@ extension MPMCRing where Element: ~Copyable {
     /// - Throws: ``closingError``, once the ring is drained.
     /// - Complexity: O(1) where there is an element. Calls `ilk_mpmc_try_pop`, then `ilk_mpmc_pop_until`.
     @inlinable
-    @available(
-        *,
-        noasync,
-        message: "it would block a thread of the cooperative pool; use `try await pop` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `try await pop`")
     public func pop() throws -> sending Element? {
         let popped = port.pop(Element.self, until: forever)
         return try waiters.elementOrEnd(popped)
@@ -75,11 +59,7 @@ extension MPMCRing where Element: ~Copyable {
     /// - Returns: `.popped`, `.empty` or `.closed`.
     /// - Throws: ``closingError``, once the ring is drained.
     @inlinable
-    @available(
-        *,
-        noasync,
-        message: "it would block a thread of the cooperative pool; use `try await pop` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `try await pop`")
     public func pop(until deadline: ContinuousClock.Instant) throws -> sending PopResult<Element> {
         let popped = port.pop(Element.self, until: InterlockSync.deadline(at: deadline))
         return try waiters.resultOrEnd(popped)
@@ -90,11 +70,7 @@ extension MPMCRing where Element: ~Copyable {
     /// - Returns: `.popped`, `.empty` or `.closed`.
     /// - Throws: ``closingError``, once the ring is drained.
     @inlinable
-    @available(
-        *,
-        noasync,
-        message: "it would block a thread of the cooperative pool; use `try await pop` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `try await pop`")
     public func pop(timeout: Duration) throws -> sending PopResult<Element> {
         let popped = port.pop(Element.self, until: InterlockSync.deadline(in: timeout))
         return try waiters.resultOrEnd(popped)

@@ -20,12 +20,7 @@ extension SPSCRing.Producer where Element: ~Copyable {
     /// - Returns: `.pushed`, or the element with `.closed`.
     /// - Complexity: O(1) where there is room. Calls `ilk_spsc_try_push`, then `ilk_spsc_push_until`.
     @inlinable
-    @available(
-        *,
-        noasync,
-        message:
-            "it would block a thread of the cooperative pool; use `await push`, on a producer that is a `var`"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `await push`, on a producer that is a `var`")
     public func push(_ element: consuming sending Element) -> sending PushResult<Element> {
         port.push(element, until: forever)
     }
@@ -35,12 +30,7 @@ extension SPSCRing.Producer where Element: ~Copyable {
     ///
     /// - Returns: `.pushed`, or the element with `.full` or `.closed`.
     @inlinable
-    @available(
-        *,
-        noasync,
-        message:
-            "it would block a thread of the cooperative pool; use `await push`, on a producer that is a `var`"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `await push`, on a producer that is a `var`")
     public func push(
         _ element: consuming sending Element,
         until deadline: ContinuousClock.Instant
@@ -52,12 +42,7 @@ extension SPSCRing.Producer where Element: ~Copyable {
     ///
     /// - Returns: `.pushed`, or the element with `.full` or `.closed`.
     @inlinable
-    @available(
-        *,
-        noasync,
-        message:
-            "it would block a thread of the cooperative pool; use `await push`, on a producer that is a `var`"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `await push`, on a producer that is a `var`")
     public func push(
         _ element: consuming sending Element,
         timeout: Duration

@@ -70,23 +70,13 @@ extension DispatchGroup {
     ///
     /// May be called from any thread but those the jobs need. Jobs may join while it waits. What the jobs did is
     /// visible.
-    @available(
-        *,
-        noasync,
-        message:
-            "it would block a thread of the cooperative pool; use `try await waitReport(timeout:)` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `try await waitReport(timeout:)`")
     public func waitReport(timeout: Duration?) -> GroupWaitReport {
         report(isFinished: blockingWait(until: .after(timeout)))
     }
 
     /// As `waitReport(timeout:)`, until `deadline` at most.
-    @available(
-        *,
-        noasync,
-        message:
-            "it would block a thread of the cooperative pool; use `try await waitReport(until:)` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `try await waitReport(until:)`")
     public func waitReport(until deadline: ContinuousClock.Instant) -> GroupWaitReport {
         report(isFinished: blockingWait(until: .at(deadline)))
     }
@@ -117,12 +107,7 @@ extension DispatchGroup {
     /// Complete results are given once. After a time-out they stay, and a later call gives all of them.
     ///
     /// - Complexity: O(*n*) in the jobs.
-    @available(
-        *,
-        noasync,
-        message:
-            "it would block a thread of the cooperative pool; use `try await collect(timeout:)` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `try await collect(timeout:)`")
     @inlinable
     public func collect<Value: Sendable>(
         _ type: Value.Type = Value.self,
@@ -133,12 +118,7 @@ extension DispatchGroup {
     }
 
     /// As `collect(_:timeout:)`, until `deadline` at most.
-    @available(
-        *,
-        noasync,
-        message:
-            "it would block a thread of the cooperative pool; use `try await collect(until:)` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `try await collect(until:)`")
     @inlinable
     public func collect<Value: Sendable>(
         _ type: Value.Type = Value.self,

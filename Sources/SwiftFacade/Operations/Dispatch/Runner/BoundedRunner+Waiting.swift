@@ -12,12 +12,7 @@ extension BoundedRunner {
     /// did is visible.
     ///
     /// A suspended runner with jobs is not idle. A job of the runner would wait for itself: that is misuse.
-    @available(
-        *,
-        noasync,
-        message:
-            "it would block a thread of the cooperative pool; use `try await waitUntilIdle()` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `try await waitUntilIdle()`")
     public func waitUntilIdle() {
         if EnteredQueues.isInJob(of: core) {
             misuse(
@@ -33,23 +28,13 @@ extension BoundedRunner {
     /// As `waitUntilIdle()`, until `deadline` at most.
     ///
     /// - Returns: whether the runner was idle.
-    @available(
-        *,
-        noasync,
-        message:
-            "it would block a thread of the cooperative pool; use `try await waitUntilIdle(until:)` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `try await waitUntilIdle(until:)`")
     public func waitUntilIdle(until deadline: ContinuousClock.Instant) -> Bool {
         core.block(until: InterlockSync.deadline(at: deadline))
     }
 
     /// As with `until:`, for `timeout` at most.
-    @available(
-        *,
-        noasync,
-        message:
-            "it would block a thread of the cooperative pool; use `try await waitUntilIdle(timeout:)` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `try await waitUntilIdle(timeout:)`")
     public func waitUntilIdle(timeout: Duration) -> Bool {
         core.block(until: InterlockSync.deadline(in: timeout))
     }

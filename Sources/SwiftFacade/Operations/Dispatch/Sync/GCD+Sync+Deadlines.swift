@@ -17,12 +17,7 @@ extension GCD {
     /// limit.
     ///
     /// - Returns: `nil` if `body` had not begun in time: it will not run, and nothing of it is left.
-    @available(
-        *,
-        noasync,
-        message:
-            "it would block a thread of the cooperative pool; use `try await GCD.run(on:until:)` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `try await GCD.run(on:until:)`")
     public static func sync<Value: Sendable, Failure: Error>(
         on queue: DispatchQueue,
         until deadline: ContinuousClock.Instant,
@@ -32,12 +27,7 @@ extension GCD {
     }
 
     /// As ``sync(on:until:_:)``, if `body` begins within `timeout`.
-    @available(
-        *,
-        noasync,
-        message:
-            "it would block a thread of the cooperative pool; use `try await GCD.run(on:timeout:)` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `try await GCD.run(on:timeout:)`")
     public static func sync<Value: Sendable, Failure: Error>(
         on queue: DispatchQueue,
         timeout: Duration,

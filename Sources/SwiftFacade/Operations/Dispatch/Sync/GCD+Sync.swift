@@ -30,11 +30,7 @@ extension GCD {
     /// - Returns: the value of `body`, whose error is thrown on. `body` sees what was done before; what it did is
     ///   visible.
     @discardableResult
-    @available(
-        *,
-        noasync,
-        message: "it would block a thread of the cooperative pool; use `try await GCD.run(on:)` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `try await GCD.run(on:)`")
     @inlinable
     public static func sync<Value, Failure: Error>(
         on queue: DispatchQueue,

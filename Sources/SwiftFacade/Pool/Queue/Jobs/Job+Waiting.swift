@@ -9,11 +9,7 @@ extension Job {
 
     /// Blocks until the job has ended; gives its result. On a worker of a ``WorkerPool`` another thread takes over its
     /// jobs meanwhile.
-    @available(
-        *,
-        noasync,
-        message: "it would block a thread of the cooperative pool; use `try await value` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `try await value`")
     @discardableResult
     public func wait() -> Outcome {
         _ = node.blockUntilEnd(before: nil)
@@ -24,11 +20,7 @@ extension Job {
     /// over its jobs meanwhile.
     ///
     /// - Returns: the result; nil where there was none in time, and the job goes on.
-    @available(
-        *,
-        noasync,
-        message: "it would block a thread of the cooperative pool; use `try await wait(until:)` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `try await wait(until:)`")
     @discardableResult
     public func wait(until deadline: ContinuousClock.Instant) -> Outcome? {
         node.blockUntilEnd(before: deadline) ? node.finalOutcome : nil
@@ -38,12 +30,7 @@ extension Job {
     /// its jobs meanwhile.
     ///
     /// - Returns: the result; nil where there was none in time, and the job goes on.
-    @available(
-        *,
-        noasync,
-        message:
-            "it would block a thread of the cooperative pool; use `try await wait(timeout:)` in a function"
-    )
+    @available(*, noasync, message: "it blocks the thread; use `try await wait(timeout:)`")
     @discardableResult
     public func wait(timeout: Duration) -> Outcome? {
         node.blockUntilEnd(before: moment(in: timeout)) ? node.finalOutcome : nil
