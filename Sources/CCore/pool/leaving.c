@@ -65,7 +65,8 @@ bool ilk__pool_keep_worker(struct pool_worker *worker, struct pool_predecessor *
     const uint32_t wakes = ilk_atomic_load(&worker->wakes, memory_order_relaxed); /* PL27 */
     ilk__pool_update_calls(pool);
     ilk_mutex_unlock(&pool->mutex);
-    /* A wake-up may have been for this worker. */
+    /* Jobs that it gave back went from its deque to the backlog, the other way than a worker probes that is about to
+     * sleep: that one may have found neither. */
     ilk__pool_pass_on(pool);
     uint64_t deadline_ns = ilk_deadline_in_ns(pool->idle_ns);
     while (ilk_atomic_load(&worker->wakes, memory_order_relaxed) == wakes) { /* PL14 */

@@ -6,6 +6,7 @@
 #include <interlock/deadline.h>
 #include <string.h>
 #include <wait/event_count.h>
+#include <wait/fenced.h>
 
 /* The owner's flag: a publisher that finds it and no thread calls. */
 #define CALLS (ILK__EVENT_FENCED << 1)
@@ -33,6 +34,7 @@ static void setup_refused(void) {
     ilk__fence_heavy_alone();
     setup();
     ex_assert(s.waiting == ILK__EVENT_FENCED);
+    ex_assert(!ilk__fenced_is_due(ILK__FENCED_STEPS, 0)); /* and stays up */
 }
 
 static void setup_fenced(void) {

@@ -89,6 +89,22 @@ import Interlock
         #expect(ran.value == Self.rounds && queue.count == 0)
     }
 
+    // cancel × the beginning of an async closure: its task is told by the canceller, or by the thread that made it
+    @Test func aJobThatIsCancelledWhileItsTaskIsMadeEnds() {
+        let queue = InterlockQueue()
+        let lost = Counter()
+        race(
+            { _ in queue.job { await untilCancelled() } },
+            { job in
+                while lost.value == 0, job.node.phase != .running {}
+                job.cancel()
+            },
+            { _ in },
+            { job in if lost.value == 0, block(job, .seconds(10)) == nil { lost.increment() } }
+        )
+        #expect(lost.value == 0, "a task was not told of the cancellation")
+    }
+
     // a step added × the end of what is above it
     @Test func aStepAddedBesideTheEndRunsOnce() {
         let queue = InterlockQueue()

@@ -82,6 +82,36 @@ struct Broken: Error, Equatable { var number = 0 }
         #expect(try await operation.asJob(in: queue).value == 5)
     }
 
+    /// Whatever it waits for, and whether its closure suspends.
+    @Test func everyFormTakesItsOptionsOver() {
+        let queue = InterlockQueue(isSuspended: true)
+        let above = queue.job { 1 }
+        let blocking: [JobNode] = [
+            queue.job(name: "job", priority: .high, isBlocking: true) {}.node,
+            queue.job(name: "job", priority: .high, isBlocking: true, after: above) { _ in }.node,
+            queue.job(name: "job", priority: .high, isBlocking: true, afterAll: [above]) { _ in }.node,
+        ]
+        let suspending: [JobNode] = [
+            queue.job(name: "job", priority: .high) { await Task.yield() }.node,
+            queue.job(name: "job", priority: .high, after: above) { _ in await Task.yield() }.node,
+        ]
+        for node in blocking + suspending {
+            #expect(node.givenName == "job" && node.fields.pointee.priority == .high)
+        }
+        #expect(blocking.allSatisfy { $0.fields.pointee.isBlocking })
+        queue.cancelAll()
+    }
+
+    @Test func theEndOfAnOperationIsOneThingLessToWaitFor() {
+        queue.suspend()
+        let operation = AsyncOperation<Int> { 5 }
+        let job = operation.asJob(in: queue)
+        operation.start()
+        #expect(job.node.withStripe { fields, _ in fields.pointee.pending } == 0)
+        queue.resume()
+        #expect((try? block(job)?.get()) == 5)
+    }
+
     // MARK: Cancelling
 
     @Test func aJobThatIsCancelledBeforeItBeginsEndsAtOnceAndReleasesItsClosure() async throws {
@@ -166,6 +196,36 @@ struct Broken: Error, Equatable { var number = 0 }
         #expect(try await job.outcome.get() == 6)
     }
 
+    /// Beside `waitingGivesUpInTimeAndLeavesNothingBehind` of operations, which are waited for by the same code.
+    @Test func aWaitThatGivesUpLeavesNoHookBehind() async throws {
+        queue.suspend()
+        let job = queue.job { 6 }
+        #expect(block(job, .milliseconds(1)) == nil)
+        #expect(job.node.hookCount == 0)
+        #expect(try await job.wait(timeout: .milliseconds(1)) == nil)
+        let cancelled = Task { try await job.value }
+        #expect(eventually { job.node.hookCount == 1 })
+        cancelled.cancel()
+        _ = await cancelled.result
+        #expect(job.node.hookCount == 0)
+        queue.resume()
+    }
+
+    @Test func aJobThatHasEndedKeepsNoHandler() {
+        queue.suspend()
+        let (mayEnd, end) = (Promise<Void>(), Event())
+        let job = queue.job { await mayEnd.take() }
+        job.onFinish { _ in end.happen() }
+        queue.resume()
+        let hasHandler = {
+            job.node.withStripe { fields, _ in fields.pointee.box?.extras.cancelHandler != nil }
+        }
+        #expect(eventually(hasHandler))
+        mayEnd.fulfil(())
+        end.wait()
+        #expect(!hasHandler() && job.node.hookCount == 0)
+    }
+
     @Test func aBlockedThreadWakesWithTheEnd() throws {
         queue.suspend()
         let job = queue.job { 6 }
@@ -217,6 +277,47 @@ struct Broken: Error, Equatable { var number = 0 }
         end.countDown()
         await #expect(throws: OperationCancelled.self) { try await face.value }
     }
+
+    // canceller   cancels                     is announced: cancels the job
+    // starter     starts     finds it, ends
+    @Test func cancellingTheOperationOfAJobAsItStartsCancelsTheJob() {
+        queue.suspend()
+        let job = queue.job {}
+        let face = job.asOperation()
+        let (begun, isAsked) = (Event(), Event())
+        let canceller = TestThread {
+            begun.wait()
+            face.cancel()
+        }
+        let place = ToldPlace { [weak face] in
+            guard let face, face.isCancelled else { return }
+            isAsked.happen()
+            #expect(eventually { face.isFinished })
+        }
+        face.becomeArrival(place)
+        face.onChange { event in
+            guard event == .executing else { return }
+            begun.happen()
+            isAsked.wait()
+        }
+        face.start()
+        canceller.join()
+        #expect(face.isFinished && job.isCancelled)
+    }
+}
+
+extension JobNode {
+    fileprivate var hookCount: Int { withStripe { fields, _ in fields.pointee.box?.extras.hooks.count ?? 0 } }
+}
+
+/// The place of an operation, which is told of its readiness and of its cancellation.
+private final class ToldPlace: ExplainingQueue {
+    private let tell: @Sendable () -> Void
+
+    init(_ tell: @escaping @Sendable () -> Void) { self.tell = tell }
+
+    func reasonNotStarted(_ operation: AnyObject) -> WaitReason? { nil }
+    func operationIsReady() { tell() }
 }
 
 private func error<Output>(of job: Job<Output>) -> OperationCancelled? {

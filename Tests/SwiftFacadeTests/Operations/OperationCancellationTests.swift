@@ -103,7 +103,11 @@ import Interlock
     }
 
     /// What has ended an operation before its work says how it is stopped.
-    enum EarlyEnd: CaseIterable { case cancelled, timedOut, failed, succeeded, succeededAfterItsCancellation }
+    enum EarlyEnd: CaseIterable {
+        case cancelled, cancelledTwice, timedOut, failed, succeeded, succeededAfterItsCancellation
+
+        var stopsWork: Bool { self == .cancelled || self == .cancelledTwice || self == .timedOut }
+    }
 
     // What the work has begun meanwhile is stopped: nothing else would stop it.
     // contract: Completion
@@ -118,6 +122,9 @@ import Interlock
         let completion = try #require(kept.withLock { $0 })
         switch end {
         case .cancelled: operation.cancel()
+        case .cancelledTwice:
+            operation.cancel()
+            operation.cancel()
         case .timedOut: await clock.advanceSleeper(by: .seconds(1))
         case .failed: completion.fail(CancellationError())
         case .succeeded: completion.succeed(1)
@@ -127,7 +134,7 @@ import Interlock
         }
         await eventually("it has finished") { operation.isFinished }
         completion.onCancel { told.increment() }
-        #expect(told.value == (end == .cancelled || end == .timedOut ? 1 : 0))
+        #expect(told.value == (end.stopsWork ? 1 : 0))
     }
 
     @Test func cancellingCancelsTheTaskAndWaitsForItsEnd() async throws {

@@ -179,6 +179,27 @@ import Interlock
         }
     }
 
+    /// A default stands for a failure, not for an input that is not there yet.
+    @Test func aDefaultDoesNotStandForAMissingInput() {
+        let above = AsyncOperation<Int>(name: "above") { 1 }
+        #expect(throws: OperationInputMissing(operation: "step", upstream: "above")) {
+            try above.substituting(0).take("step")
+        }
+        above.cancel()
+        above.start()
+        #expect((try? above.substituting(0).take("step")) == 0)
+    }
+
+    @Test func aFailureAboveDoesNotReplaceACancellation() {
+        let above = AsyncOperation<Int> { throw JobFailure() }
+        let below = AsyncOperation<Int> { 2 }
+        below.addDependency(above, onFailure: .fail)
+        below.cancel()
+        above.start()
+        below.start()
+        #expect(throws: below.cancellationError) { try below.result?.get() }
+    }
+
     @Test func aDependencyThatWasRemovedFailsNothing() async throws {
         let above = AsyncOperation<Int> { throw JobFailure() }
         let below = AsyncOperation<Int> { 2 }

@@ -59,6 +59,17 @@ final class Held: Sendable {
         )
     }
 
+    @Test func aCategoryIsFreeForWhatLearnsOfTheEnd() {
+        let category = ExclusionCategory("free at the end")
+        let holders = Trace<[String]>()
+        let operation = AsyncOperation<Void>(name: "holder") { holders.add(category.holders) }
+        operation.excludes(category)
+        operation.onChange { event in if event == .finished { holders.add(category.holders) } }
+        operation.onFinish { _ in holders.add(category.holders) }
+        operation.start()
+        #expect(holders.events == [["holder"], [], []])
+    }
+
     @Test func severalWorkAtOnceUpToTheLimit() async throws {
         let category = ExclusionCategory("several", limit: 2)
         let held = (0..<3).map { Held("\($0)", category) }

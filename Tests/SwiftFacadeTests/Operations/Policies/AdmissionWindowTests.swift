@@ -96,6 +96,20 @@ private final class KeptPlace: ResumingQueue {
         #expect(throws: operation.cancellationError) { try operation.result?.get() }
     }
 
+    /// The canceller does not end it, for its beginning is announced first: the starting thread does.
+    @Test(arguments: Wait.allCases) func aCancellationWhileTheBeginningIsAnnouncedEndsIt(wait: Wait) {
+        let operation = Executed()
+        switch wait {
+        case .delay: operation.delay(by: .seconds(1), clock: ManualClock())
+        case .condition: operation.addCondition(.that("yes") { true })
+        case .category: operation.excludes(ExclusionCategory("window of a beginning"))
+        }
+        operation.onChange { [weak operation] event in if event == .executing { operation?.cancel() } }
+        operation.start()
+        #expect(operation.isFinished && operation.executions.value == 0)
+        #expect(throws: operation.cancellationError) { try operation.result?.get() }
+    }
+
     /// The search for a cycle of categories takes its time: what it waited for may have come free meanwhile.
     @Test func aRefusalThatComesAfterTheWorkHasBegunEndsNothing() {
         let kept = VisibleMutex<Completion<Int>?>(nil)

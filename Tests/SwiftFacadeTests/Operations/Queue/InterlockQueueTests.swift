@@ -225,6 +225,20 @@ import Interlock
         #expect(pools[0] == pools[2] && pools[0] != pools[1], "\(names)")
     }
 
+    /// Counted anew each time the queue begins to count places.
+    @Test func aJobThatRunsHasOnePlaceHoweverOftenALimitIsSet() {
+        let (begun, end) = (Event(), Latch(count: 1))
+        queue.job(name: "busy", isBlocking: true) {
+            begun.happen()
+            end.wait()
+        }
+        begun.wait()
+        for limit in [1, nil, 1, nil, 1] { queue.limit = limit }
+        end.countDown()
+        queue.job {}
+        #expect(queue.wait(timeout: .seconds(20)), "places are taken that no job has")
+    }
+
     // MARK: Barriers
 
     @Test func aBarrierRunsAloneBetweenWhatCameBeforeAndAfter() async throws {

@@ -85,6 +85,26 @@ private final class CancelledWhileRaised: AsyncOperation<Void>, @unchecked Senda
         #expect(trace.events == ["raised", "first"])
     }
 
+    // setter   normal ... low                              normal
+    // queue    lists it           takes the first entry              lists it anew
+    @Test func aPriorityThatIsSetBackAfterItsEntryWasTakenListsTheOperation() {
+        let queue = InterlockQueue(name: "serial", limit: 1, isSuspended: true)
+        let (begun, end) = (Event(), Latch(count: 1))
+        let operation = AsyncOperation<Void> {}
+        queue.enqueue(operation)
+        queue.job(name: "busy", isBlocking: true) {
+            begun.happen()
+            end.wait()
+        }
+        operation.queuePriority = .low
+        queue.resume()
+        begun.wait()
+        operation.queuePriority = .normal
+        end.countDown()
+        #expect(queue.wait(timeout: .seconds(20)), "the queue has lost the operation")
+        #expect(operation.isFinished)
+    }
+
     // pool     [held........................]  hands three back
     // queue    gives it three      limit = 1   lists them
     // setter                 raises the second

@@ -48,9 +48,9 @@ extension JobNode {
     func markEnded(with error: (any Error)?, _ stripe: inout Stripe) -> Ended {
         let fields = fields
         let phase = fields.pointee.state.phase
-        let hasBegun = phase == .submitted || phase == .running
+        let wasPlaced = phase == .submitted || phase == .running
         var freesPlace = false
-        if hasBegun {
+        if wasPlaced {
             if fields.pointee.era == stripe.era { stripe.started -= 1 } else { freesPlace = true }
         }
         fields.pointee.state.move(to: .ended)
@@ -63,7 +63,7 @@ extension JobNode {
             freesPlace: freesPlace,
             isBarrier: fields.pointee.isBarrier,
             leavesEmpty: stripe.unlink(self),
-            isGone: !hasBegun && fields.pointee.pending == 0
+            isGone: !wasPlaced && fields.pointee.pending == 0
         )
     }
 
