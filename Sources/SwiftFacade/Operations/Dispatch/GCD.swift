@@ -53,25 +53,26 @@ public enum GCD {
     ///   - queue: by default the main queue, which needs a program that drains it.
     ///   - work: runs once, unless cancelled before.
     /// - Returns: the handle that cancels it and gives its value. Dropping it does not cancel.
+    @inlinable
     @discardableResult
     public static func after<Value: Sendable>(
         _ delay: Duration,
         on queue: DispatchQueue = .main,
         _ work: @escaping @Sendable () throws -> Value
     ) -> DelayedWork<Value> {
-        let work = DelayedWork(at: moment(in: delay), work)
-        arm(work, at: .after(delay), on: queue)
-        return work
+        let delayed = DelayedWork(at: moment(in: delay), work)
+        arm(delayed.run, at: .after(delay), on: queue)
+        return delayed
     }
 
     /// A timer that fires early by the deadline's clock is armed again.
-    private static func arm<Value>(_ work: DelayedWork<Value>, at due: DispatchTime, on queue: DispatchQueue)
-    {
+    @usableFromInline
+    static func arm(_ run: DelayedRun, at due: DispatchTime, on queue: DispatchQueue) {
         queue.asyncAfter(deadline: due) {
             if DispatchTime.now() < due {
-                arm(work, at: due, on: queue)
+                arm(run, at: due, on: queue)
             } else {
-                QueueTag.running(on: queue) { work.run() }
+                QueueTag.running(on: queue) { run.run() }
             }
         }
     }
