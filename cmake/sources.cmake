@@ -11,16 +11,17 @@ set(interlock_diagnostics
     demangle_native edges facade figures index misuse names objects observe order order_search own_frame_native records
     records_exit_pthread report_native rings settings_native snapshot_native stack_native status symbols_darwin
     symbols_native tables text thread_list_darwin thread_list_linux watchdog_native write_json write_text)
-set(interlock_wait event_count fence queue_lock waiter)
+set(interlock_wait address_queue conditions event_count fence queue_lock waiter)
 set(interlock_rwlock
     calls further_reads hand_over held lock mode owned queue reader_slots report slot_table_copies slot_table_elf.S slot_table_plain)
 set(interlock_ring allocate mpmc mpmc_hook mpmc_in_place mpmc_overwrite mpmc_wait spsc spsc_wait)
 set(interlock_pool fork group leaving outstanding pool queues registry submit threads timers waits watch
     worker)
+set(interlock_condition await condition task_wait)
 set(interlock_sync barrier latch mutex mutex_inherit_linux mutex_inherit_none semaphore)
 
 set(INTERLOCK_SOURCES)
-foreach(folder platform diagnostics wait rwlock ring sync pool)
+foreach(folder platform diagnostics wait rwlock ring sync condition pool)
     foreach(name IN LISTS interlock_${folder})
         if(NOT name MATCHES "\\.S$") # assembly is marked as such, C is not
             string(APPEND name ".c")

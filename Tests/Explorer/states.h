@@ -50,6 +50,16 @@
     STATE(QUEUE_LOCK_SLEEPS, "a thread sleeps for a waiter queue")                                           \
     STATE(WAITER_SLEEPS, "a queued waiter sleeps")                                                           \
     STATE(WAITER_GRANTED_AWAKE, "a queued waiter is granted before it sleeps")                               \
+    /* wait/conditions.c, condition/ */                                                                      \
+    STATE(CONDITION_SLEEPS, "a waiter for a condition sleeps")                                               \
+    STATE(CONDITION_CHOSEN, "a writer that leaves finds a waiter's condition true")                          \
+    STATE(CONDITION_LEFT_TO_WOKEN, "a writer leaves the waiters to one that is woken already")               \
+    STATE(CONDITION_WOKEN_TOO_LATE, "a woken waiter finds its condition undone")                             \
+    STATE(CONDITION_LATE_AND_CHOSEN, "a waiter's time is up while a writer is about to wake it")             \
+    STATE(CONDITION_RETAKEN, "a mutex that the kernel left without a mark is taken once more")               \
+    STATE(CONDITION_SIGNALS, "a waiter on a condition is signalled")                                         \
+    STATE(CONDITION_LATE, "its time is up, and it leaves the queue")                                         \
+    STATE(CONDITION_LATE_AND_SIGNALLED, "its time is up, and it has been signalled")                         \
     STATE(FENCE_LEAVES, "a thread gives membarrier up")                                                      \
     STATE(FENCE_AWAITS_LEAVER, "a thread fences while another gives membarrier up")                          \
     STATE(EVENT_FENCED_UP, "a sleeper raises FENCED on an event count")                                      \

@@ -30,6 +30,7 @@
 #define INTERLOCK_INTERLOCK_H
 
 #include <interlock/barrier.h>
+#include <interlock/condition.h>
 #include <interlock/deadline.h>
 #include <interlock/diagnostics.h>
 #include <interlock/latch.h>

@@ -135,7 +135,7 @@ void ilk_rwlock_destroy(ilk_rwlock *lock);
 ilk_status ilk_rwlock_observe(ilk_rwlock *lock, uint32_t what);
 
 /* Takes the lock for reading; waits as long as it takes. O(1).
- * Misuse: more than 131,071 readers at once that are not in slots. */
+ * Misuse: more than 65,535 readers at once that are not in slots. */
 static inline void ilk_rwlock_read_lock(ilk_rwlock *lock);
 
 /* Takes the lock for reading if that needs no waiting: true when taken. A queued writer is a reason to wait

@@ -2,7 +2,7 @@
 """The gates that compare the tree with its plan: which folder may include or name which, how long a file may be, and the
 tables of what is where.
 
-The layers of the C core, from the lowest: platform, diagnostics, wait, then rwlock, ring and sync, then pool. A file
+The layers of the C core, from the lowest: platform, diagnostics, wait, then rwlock, ring and sync, then condition and pool. A file
 includes its own layer and lower ones. A public header belongs to the layer of what it declares. The files of the pool
 have an order of their own, which pool.h lists.
 """
@@ -25,16 +25,18 @@ LAYERS = {
     "rwlock": ("platform", "diagnostics", "wait"),
     "ring": ("platform", "diagnostics", "wait"),
     "sync": ("platform", "diagnostics", "wait"),
+    "condition": ("platform", "diagnostics", "wait", "rwlock", "sync"),
     "pool": ("platform", "diagnostics", "wait", "sync"),
 }
 # The layers of the public headers. A header that is absent here has the layer of its name (rwlock.h).
 HEADERS = {
     "platform": "status deadline park atomic atomic_c11 atomic_cxx attributes thread_access visited descriptor_set",
     "diagnostics": "diagnostics diagnose",
-    "wait": "fence",
+    "wait": "fence predicate",
     "rwlock": "rwlock read_section owned_rwlock slots my_slots held",
     "ring": "ring spsc mpmc notify passes",
     "sync": "semaphore latch barrier mutex",
+    "condition": "condition awaited",
     "pool": "pool",
 }
 # A file of one primitive (the first word of its name) includes no other primitive of its layer.

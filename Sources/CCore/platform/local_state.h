@@ -38,14 +38,16 @@ struct ilk__thread_state {
     const void *held[ILK__THREAD_HELD];
 #endif
     uint8_t held_count;
-    bool has_ended;              /* its reader slots are given back for good */
-    bool has_ended_record;       /* its record is given back */
+    bool has_ended : 1;          /* its reader slots are given back for good */
+    bool has_ended_record : 1;   /* its record is given back */
     uint8_t has_tables_for_fork; /* forks that it is inside of, each with the mutex of the tables */
+    uint8_t has_pools_for_fork;  /* the same with the mutex of the pools' list */
     uint32_t id_before_fork;     /* its id as its last fork began */
     struct pool_worker *worker;  /* the calling thread is one of a pool's; see pool/pool.h */
     struct ilk__record *record;  /* what diagnosis knows of it; NULL: nothing yet */
-    uint32_t has_pools_for_fork; /* the same with the mutex of the pools' list */
     uint32_t held_unlisted;      /* locks held beyond those listed */
+    uint32_t
+        judges; /* names the lock whose waiters' predicates it judges, 0 for none; see wait/conditions.c */
 };
 
 #endif

@@ -7,6 +7,7 @@
 #include "diagnostics/misuse.h"
 #include "platform/clock.h"
 #include "platform/reaches.h"
+#include "rwlock/awaited.h"
 #include "rwlock/further_reads.h"
 #include "rwlock/hand_over.h"
 #include "rwlock/held.h"
@@ -97,6 +98,9 @@ static bool enter_if_admitted(ilk_rwlock *lock, enum ilk__rwlock_kind kind, cons
  * rights. */
 static void report_wait_for_self(const ilk_rwlock *lock, enum ilk__rwlock_kind kind, uint64_t deadline_ns,
                                  const char *call) {
+    if (deadline_ns == ILK_FOREVER) {
+        ilk__conditions_report_wait(lock, call);
+    }
     bool reads = kind != ILK__READ && ilk__slot_is_mine(lock);
     if (deadline_ns == ILK_FOREVER && (reads || (kind != ILK__UPGRADE && ilk__held_by_me(lock)))) {
         ilk__misuse(call, lock, "the calling thread would wait for itself: it %s the lock already",
@@ -228,6 +232,10 @@ static void require_share(const ilk_rwlock *lock, uint32_t held, const char *cal
     }
 }
 
+void ilk__rwlock_require_writer(const ilk_rwlock *lock, const char *call) {
+    require_share(lock, ILK__RWLOCK_WRITER, call);
+}
+
 ilk_status ilk__rwlock_read_until(ilk_rwlock *lock, ilk__read_section *section, uint64_t deadline_ns,
                                   const char *call) {
     ilk__mode_decide(lock);
@@ -275,6 +283,16 @@ bool ilk__rwlock_admits_now(const ilk_rwlock *lock, enum ilk__rwlock_kind kind) 
     return admits(ilk__rwlock_probe(lock), kind);
 }
 
+/* What the lock guards may have changed: wakes those whose condition holds now. */
+static void leave_written(ilk_rwlock *lock, uint32_t change, const char *call) {
+    const uint32_t judged = ILK__RWLOCK_AWAITED | ILK__RWLOCK_WRITER;
+    struct ilk__condition_waiter *chosen = (ilk__rwlock_probe(lock) & judged) == judged
+                                               ? ilk__conditions_choose(ilk__rwlock_conditions(lock), call)
+                                               : NULL;
+    leave_write(lock, change, call);
+    ilk__conditions_wake(chosen);
+}
+
 void ilk__rwlock_leave_as(ilk_rwlock *lock, enum ilk__rwlock_kind kind) {
     switch (kind) {
     case ILK__READ:
@@ -289,10 +307,10 @@ void ilk__rwlock_leave_as(ilk_rwlock *lock, enum ilk__rwlock_kind kind) {
         return;
     case ILK__WRITE:
     case ILK__UPGRADE:
-        leave_write(lock, 0, "ilk_rwlock_write_unlock");
+        leave_written(lock, 0, "ilk_rwlock_write_unlock");
     }
 }
 
 void ilk__rwlock_leave_write_for_read(ilk_rwlock *lock) {
-    leave_write(lock, ILK__RWLOCK_ONE_READER, "ilk_rwlock_downgrade");
+    leave_written(lock, ILK__RWLOCK_ONE_READER, "ilk_rwlock_downgrade");
 }

@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * ilk_mutex (docs/rings.md). The word is the owner's thread id; bit 31 (the kernel's FUTEX_WAITERS): a waiter
- * sleeps; bit 30: diagnosis watches, and no fast path fits.
+ * sleeps; bit 30, SLOW: no fast path fits, for diagnosis watches, or threads wait under the mutex for a condition.
  *
  *   state                  moved by                     to
  *   0                      a locker                     its id; with bit 31 if it has slept
  *   id                     a locker about to sleep      id | MUTEX_SLEEPERS
  *   id                     the owner                    0
  *   id | MUTEX_SLEEPERS    the owner                    0, then wakes one
- * Bit 30 stays through all of these. It is up while diagnosis watches the mutex: set by ILK_MUTEX_INIT, by
- * ilk_mutex_init while all mutexes are watched, by ilk_mutex_observe; taken away by a call that finds it without need;
- * a try call and unlock do not wait for the tables, and leave it to the next while they are in use.
+ * Bit 30 stays through all of these. The settings say why it is up: WATCHED, AWAITED. Set by ILK_MUTEX_INIT, by
+ * ilk_mutex_init while all mutexes are watched, by ilk_mutex_observe, by an owner about to wait for a condition; taken
+ * away by an owner that finds it without need as it unlocks. So it stays up for those that wait: AWAITED, too, is
+ * changed by owners alone. Unlock does not wait for the tables of diagnosis, and leaves it to the next while they are in
+ * use.
  *
  * With inheritance the kernel moves a word with bit 31 up. Bit 30 is its FUTEX_OWNER_DIED, for robust lists, which are
  * not used here: the kernel keeps the bit where a free mutex is taken, and drops it where it hands over; the next owner
  * sets it again. A wait that has timed out leaves bit 31, and the next unlock a word of 0: such a mutex is watched
- * again from its next contended call.
+ * again from its next contended call. Where threads wait for a condition that is too late: unlock_inherited.
  *
  * Fork. In the child the forking thread has another id, and owns the mutexes that name the old one
  * (platform/earlier_ids.c). Their bit may stand for sleepers that do not exist: a wake-up for none. For
@@ -25,68 +27,85 @@
 #include "diagnostics/observe.h"
 #include "platform/identity.h"
 #include "platform/reaches.h"
+#include "sync/mutex_awaited.h"
 #include "sync/mutex_inherit.h"
 #include "wait/spin.h"
 #include <interlock/mutex.h>
 #include <interlock/park.h>
 
 static const uint32_t MUTEX_SLEEPERS = UINT32_C(0x80000000);
-static const uint32_t MUTEX_OBSERVED = UINT32_C(0x40000000);
+static const uint32_t MUTEX_SLOW = UINT32_C(0x40000000);
 static const uint32_t MUTEX_OWNER = UINT32_C(0x3FFFFFFF);
 
 /* Settings. */
 static const uint32_t MUTEX_INHERITS = 1;
-static const uint32_t MUTEX_WATCHED = 2;                  /* OBSERVED is to be up */
+static const uint32_t MUTEX_WATCHED = 2; /* SLOW is to be up: diagnosis watches */
+static const uint32_t MUTEX_AWAITED = 4; /* likewise: threads or tasks wait for a condition */
 static const uint32_t MUTEX_FRESH = UINT32_C(0x80000000); /* made by ILK_MUTEX_INIT, and not used yet */
 
 _Static_assert(ILK_MUTEX_FORKS == ILK__EARLIER_IDS, "what the header says is what is remembered");
 
-static bool inherits(const ilk_mutex *mutex) ILK_NONBLOCKING {
+static bool is_set(const ilk_mutex *mutex, uint32_t settings) ILK_NONBLOCKING {
     /* MX10 relaxed: each bit is a setting by itself; which thread clears MUTEX_FRESH is decided by a
      * read-modify-write. */
-    return (ilk_atomic_load(&mutex->settings, memory_order_relaxed) & MUTEX_INHERITS) != 0;
+    return (ilk_atomic_load(&mutex->settings, memory_order_relaxed) & settings) != 0;
+}
+
+static bool inherits(const ilk_mutex *mutex) ILK_NONBLOCKING {
+    return is_set(mutex, MUTEX_INHERITS);
 }
 
 /* ---- Diagnosis ---- */
 
-/* The settings first: a call that sees OBSERVED asks in any case. */
+/* The settings first: a call that sees SLOW asks in any case. */
 static void mutex_watch(ilk_mutex *mutex) {
     ilk_atomic_fetch_or(&mutex->settings, MUTEX_WATCHED, memory_order_relaxed); /* MX10 */
-    /* MX12 release, pairs with MX11: the mutex is watched alone before OBSERVED says so. */
-    ilk_atomic_fetch_or(&mutex->word, MUTEX_OBSERVED, memory_order_release);
+    /* MX12 release, pairs with MX11: the mutex is watched alone before SLOW says so. */
+    ilk_atomic_fetch_or(&mutex->word, MUTEX_SLOW, memory_order_release);
 }
 
-static void mutex_stop_watching(ilk_mutex *mutex, bool may_wait) {
-    ilk_atomic_fetch_and(&mutex->settings, ~MUTEX_WATCHED, memory_order_relaxed); /* MX10 */
+static void mutex_stop_watching(ilk_mutex *mutex, bool owns, bool may_wait) {
+    const uint32_t settings =
+        ilk_atomic_fetch_and(&mutex->settings, ~MUTEX_WATCHED, memory_order_relaxed); /* MX10 */
+    const bool is_needless = owns && (settings & MUTEX_AWAITED) == 0;
     /* MX11 acquire, pairs with MX12.
      * Carries: that the mutex is watched alone.
      * If weaker: a call of ilk_mutex_observe beside this one is lost. */
-    ilk_atomic_fetch_and(&mutex->word, ~MUTEX_OBSERVED, memory_order_acquire);
+    ilk_atomic_fetch_and(&mutex->word, is_needless ? ~MUTEX_SLOW : UINT32_MAX, memory_order_acquire);
     if (!ilk__object_forget_unwatched(mutex, may_wait)) {
         mutex_watch(mutex);
     }
 }
 
-/* With OBSERVED, or WATCHED where the kernel has dropped that. */
+/* Threads wait for a condition, and diagnosis does not watch. */
+static bool is_awaited_alone(const ilk_mutex *mutex) ILK_NONBLOCKING {
+    return is_set(mutex, MUTEX_AWAITED) && !is_set(mutex, MUTEX_FRESH | MUTEX_WATCHED) &&
+           !ilk__diagnoses_all();
+}
+
+/* With SLOW, or WATCHED where the kernel has dropped that. */
 ILK_COLD static bool mutex_decide_watching(ilk_mutex *mutex) {
+    if (is_awaited_alone(mutex)) {
+        return false;
+    }
     const uint32_t settings =
         ilk_atomic_fetch_and(&mutex->settings, ~MUTEX_FRESH, memory_order_relaxed); /* MX10 */
     const bool is_fresh = (settings & MUTEX_FRESH) != 0;
     const bool is_wanted = ilk__diagnoses_all() || ilk__object_is_watched_at(mutex);
     if (!is_wanted ||
         (is_fresh && ilk__object_begin(mutex, ILK_OBJECT_MUTEX, ILK__WATCHES_KEPT, 0) == NULL)) {
-        mutex_stop_watching(mutex, true);
+        mutex_stop_watching(mutex, false, true);
         return false;
     }
     /* MX13 relaxed: once more what MX12 has published. */
-    ilk_atomic_fetch_or(&mutex->word, MUTEX_OBSERVED, memory_order_relaxed);
+    ilk_atomic_fetch_or(&mutex->word, MUTEX_SLOW, memory_order_relaxed);
     return true;
 }
 
 /* `seen`: what the word held. */
 static bool mutex_may_be_watched(const ilk_mutex *mutex, uint32_t seen) ILK_NONBLOCKING {
     const uint32_t settings = ilk_atomic_load(&mutex->settings, memory_order_relaxed); /* MX10 */
-    return ILK_UNLIKELY((seen & MUTEX_OBSERVED) != 0 || (settings & MUTEX_WATCHED) != 0);
+    return ILK_UNLIKELY((seen & MUTEX_SLOW) != 0 || (settings & MUTEX_WATCHED) != 0);
 }
 
 static bool mutex_is_watched(ilk_mutex *mutex, uint32_t seen) {
@@ -96,29 +115,32 @@ static bool mutex_is_watched(ilk_mutex *mutex, uint32_t seen) {
 /* Likewise, for calls that a signal handler makes: allocates nothing and does not block. A mutex whose
  * first call one is is met by the next that may wait. */
 ILK_TRUSTED_NONBLOCKING_BEGIN
-ILK_COLD static bool mutex_is_known(ilk_mutex *mutex) ILK_NONBLOCKING {
+ILK_COLD static bool mutex_is_known(ilk_mutex *mutex, bool owns) ILK_NONBLOCKING {
+    if (is_awaited_alone(mutex)) {
+        return false;
+    }
     const uint32_t settings = ilk_atomic_load(&mutex->settings, memory_order_relaxed); /* MX10 */
     const struct ilk__object *object = (settings & MUTEX_FRESH) != 0 ? NULL : ilk__object_find(mutex);
     const bool is_watched = object != NULL && ilk__object_watches(object) != 0;
     if (!is_watched && !ilk__diagnoses_all()) {
         ilk_atomic_fetch_and(&mutex->settings, ~MUTEX_FRESH, memory_order_relaxed); /* MX10 */
-        mutex_stop_watching(mutex, false);
+        mutex_stop_watching(mutex, owns, false);
     }
     if (is_watched) {
-        ilk_atomic_fetch_or(&mutex->word, MUTEX_OBSERVED, memory_order_relaxed); /* MX13 */
+        ilk_atomic_fetch_or(&mutex->word, MUTEX_SLOW, memory_order_relaxed); /* MX13 */
     }
     return is_watched;
 }
 ILK_TRUSTED_NONBLOCKING_END
 
-static bool mutex_is_watched_already(ilk_mutex *mutex, uint32_t seen) ILK_NONBLOCKING {
-    return mutex_may_be_watched(mutex, seen) && mutex_is_known(mutex);
+static bool mutex_is_watched_already(ilk_mutex *mutex, uint32_t seen, bool owns) ILK_NONBLOCKING {
+    return mutex_may_be_watched(mutex, seen) && mutex_is_known(mutex, owns);
 }
 
 ilk_status ilk_mutex_observe(ilk_mutex *mutex, uint32_t what) {
     if ((what & ILK_DIAGNOSE_ALL) == 0 && !ilk__diagnoses_all()) {
         ilk__object_forget(mutex);
-        mutex_stop_watching(mutex, true);
+        mutex_stop_watching(mutex, false, true);
         return ILK_OK;
     }
     if (ilk__object_watch(mutex, ILK_OBJECT_MUTEX, what, 0) == NULL) {
@@ -159,10 +181,18 @@ static uint32_t take_free(ilk_mutex *mutex, uint32_t word) ILK_NONBLOCKING {
 
 /* Takes a free mutex that held `*seen` and may be observed: true, or `*seen` is what it holds. */
 static bool take_if_free(ilk_mutex *mutex, uint32_t *seen, uint32_t word) ILK_NONBLOCKING {
-    const uint32_t kept = *seen & MUTEX_OBSERVED;
+    const uint32_t kept = *seen & MUTEX_SLOW;
     *seen = kept;
     return ilk_atomic_compare_exchange(&mutex->word, seen, word | kept, memory_order_acquire,
                                        memory_order_relaxed); /* MX2 */
+}
+
+static ilk_status wait_in_kernel(ilk_mutex *mutex, uint64_t deadline_ns) {
+    const ilk_status status = ilk__mutex_inherit_lock(&mutex->word, deadline_ns);
+    if (status == ILK_OK && is_set(mutex, MUTEX_AWAITED)) {
+        ilk_atomic_fetch_or(&mutex->word, MUTEX_SLOW, memory_order_relaxed); /* MX13 */
+    }
+    return status;
 }
 
 static ilk_status wait_for_free(ilk_mutex *mutex, uint32_t self, uint32_t seen, uint64_t deadline_ns) {
@@ -201,7 +231,7 @@ static ilk_status wait_for_owner(ilk_mutex *mutex, uint32_t self, uint32_t seen,
             ilk__misuse(call, mutex, "locked again by its owner, thread %u", (unsigned)self);
         }
         if (probe == ILK__SPIN_MUTEX.probes || (seen & MUTEX_SLEEPERS) != 0) {
-            return inherits(mutex) ? ilk__mutex_inherit_lock(&mutex->word, deadline_ns)
+            return inherits(mutex) ? wait_in_kernel(mutex, deadline_ns)
                                    : wait_for_free(mutex, self, seen, deadline_ns);
         }
         ilk__spin_pause(ILK__SPIN_MUTEX, probe);
@@ -218,7 +248,7 @@ ILK_COLD static ilk_status lock_watched(ilk_mutex *mutex, uint32_t self, uint32_
     const ilk_status status = wait_for_owner(mutex, self, seen, deadline_ns, call);
     ilk__watch_end(&watch, status == ILK_OK, false);
     if (status == ILK_OK && inherits(mutex)) {
-        ilk_atomic_fetch_or(&mutex->word, MUTEX_OBSERVED, memory_order_relaxed); /* MX13 */
+        ilk_atomic_fetch_or(&mutex->word, MUTEX_SLOW, memory_order_relaxed); /* MX13 */
     }
     return status;
 }
@@ -243,13 +273,13 @@ ILK_NOINLINE void ilk_mutex_lock(ilk_mutex *mutex) {
 }
 
 ILK_COLD static bool try_lock_taken(ilk_mutex *mutex, uint32_t seen, const void *site) ILK_NONBLOCKING {
-    if (seen != MUTEX_OBSERVED) {
+    if (seen != MUTEX_SLOW) {
         return false;
     }
-    const bool watched = mutex_is_watched_already(mutex, seen);
+    const bool watched = mutex_is_watched_already(mutex, seen, false);
     const uint32_t self = ilk__thread_id();
     while (!take_if_free(mutex, &seen, self)) {
-        if ((seen & ~MUTEX_OBSERVED) != 0) {
+        if ((seen & ~MUTEX_SLOW) != 0) {
             return false;
         } /* else it is observed since, or no longer */
     }
@@ -269,32 +299,71 @@ ILK_NOINLINE ilk_status ilk_mutex_lock_until(ilk_mutex *mutex, uint64_t deadline
     return lock_by(mutex, deadline_ns, "ilk_mutex_lock_until", ILK__CALLER);
 }
 
-/* `seen`: what it holds beside the caller's id. */
-static ILK_NOINLINE void unlock_marked(ilk_mutex *mutex, uint32_t self, uint32_t seen, const void *site) {
+static void require_owner(const ilk_mutex *mutex, uint32_t self, uint32_t seen, const char *call) {
     if (!names_me(seen, self)) {
-        ilk__misuse("ilk_mutex_unlock", mutex, "thread %u does not own it; thread %u does (0: none)",
-                    (unsigned)self, (unsigned)(seen & MUTEX_OWNER));
+        ilk__misuse(call, mutex, "thread %u does not own it; thread %u does (0: none)", (unsigned)self,
+                    (unsigned)(seen & MUTEX_OWNER));
     }
-    if (mutex_is_watched_already(mutex, seen)) {
-        ilk__watch_release(mutex, ILK__SHARE_WRITE, site);
-    }
-    if (inherits(mutex) && (seen & MUTEX_OWNER) == self) {
-        uint32_t held = self | MUTEX_OBSERVED;
-        if (!ilk_atomic_compare_exchange(&mutex->word, &held, MUTEX_OBSERVED, memory_order_release,
-                                         memory_order_relaxed)) { /* MX3 */
+}
+
+void ilk__mutex_require_owner(const ilk_mutex *mutex, const char *call) {
+    require_owner(mutex, ilk__thread_id(), ilk_atomic_load(&mutex->word, memory_order_relaxed),
+                  call); /* MX4 */
+}
+
+struct ilk__conditions ilk__mutex_conditions(ilk_mutex *mutex) {
+    ilk_atomic_fetch_or(&mutex->word, MUTEX_SLOW, memory_order_relaxed); /* MX13 */
+    return (struct ilk__conditions){mutex, &mutex->settings, MUTEX_AWAITED};
+}
+
+static struct ilk__condition_waiter *choose_woken(ilk_mutex *mutex) {
+    return is_set(mutex, MUTEX_AWAITED)
+               ? ilk__conditions_choose(ilk__mutex_conditions(mutex), "ilk_mutex_unlock")
+               : NULL;
+}
+
+/* The kernel hands a mutex over without SLOW, which the next owner raises; or leaves it free without SLOW, where a wait
+ * for it has timed out. There an owner may come and go on the fast paths, and judges no condition: so the mutex is taken
+ * once more, if that is possible without waiting; if not, its owner finds SLOW. */
+static void unlock_inherited(ilk_mutex *mutex, uint32_t self) {
+    for (;;) {
+        const bool is_awaited = is_set(mutex, MUTEX_AWAITED);
+        struct ilk__condition_waiter *chosen = choose_woken(mutex);
+        uint32_t held = self | MUTEX_SLOW;
+        const bool by_kernel = !ilk_atomic_compare_exchange(
+            &mutex->word, &held, MUTEX_SLOW, memory_order_release, memory_order_relaxed); /* MX3 */
+        if (by_kernel) {
             ilk__mutex_inherit_unlock(&mutex->word);
         }
-        return;
+        const bool again =
+            by_kernel && is_awaited && ilk__conditions_retake(mutex, &mutex->word, MUTEX_SLOW, self);
+        ilk__conditions_wake(chosen);
+        if (!again) {
+            return;
+        }
+    }
+}
+
+/* `seen`: what it holds beside the caller's id. */
+static ILK_NOINLINE void unlock_marked(ilk_mutex *mutex, uint32_t self, uint32_t seen, const void *site) {
+    require_owner(mutex, self, seen, "ilk_mutex_unlock");
+    if (mutex_is_watched_already(mutex, seen, true)) {
+        ilk__watch_release(mutex, ILK__SHARE_WRITE, site);
     }
     const bool inherited = inherits(mutex);
-    const uint32_t before =
-        ilk_atomic_fetch_and(&mutex->word, MUTEX_OBSERVED, memory_order_release); /* MX3 */
+    if (inherited && (seen & MUTEX_OWNER) == self) {
+        unlock_inherited(mutex, self);
+        return;
+    }
+    struct ilk__condition_waiter *chosen = choose_woken(mutex);
+    const uint32_t before = ilk_atomic_fetch_and(&mutex->word, MUTEX_SLOW, memory_order_release); /* MX3 */
     if (inherited) {
         ilk__mutex_inherit_earlier_owner_gone();
     } else if ((before & MUTEX_SLEEPERS) != 0) {
         ILK__REACHES(MUTEX_WAKES, true);
         ilk_park_wake(&mutex->word, 1);
     }
+    ilk__conditions_wake(chosen);
 }
 
 ILK_NOINLINE void ilk_mutex_unlock(ilk_mutex *mutex) {

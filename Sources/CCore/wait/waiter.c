@@ -42,6 +42,10 @@ ilk_status ilk__waiter_sleep(struct ilk__waiter *waiter, uint64_t deadline_ns) {
 }
 
 void ilk__waiter_grant(struct ilk__waiter *waiter) {
+    if (waiter->resume != NULL) {
+        waiter->resume(waiter);
+        return;
+    }
     /* WT2 release, pairs with WT1. The last touch: the waiter may be gone, and waking uses its address
      * only. */
     const uint32_t before = ilk_atomic_exchange(&waiter->granted, ILK__WAITER_GRANTED, memory_order_release);

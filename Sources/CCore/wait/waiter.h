@@ -22,10 +22,11 @@
 #include <stdint.h>
 
 struct ilk__waiter {
-    TAILQ_ENTRY(ilk__waiter) link; /* guarded by the queue lock; then the granter's alone */
-    ILK_ATOMIC(uint32_t) granted;  /* the word slept on; see below */
-    bool queued;                   /* guarded by the queue lock */
-    uint8_t kind;                  /* what it waits for, in the primitive's terms */
+    TAILQ_ENTRY(ilk__waiter) link;              /* guarded by the queue lock; then the granter's alone */
+    ILK_ATOMIC(uint32_t) granted;               /* the word slept on; see below */
+    bool queued;                                /* guarded by the queue lock */
+    uint8_t kind;                               /* what it waits for, in the primitive's terms */
+    void (*resume)(struct ilk__waiter *waiter); /* not NULL: no thread sleeps; the grant is this call */
 };
 
 /* The states of `granted`: WAITS -> SLEEPS by the owner, about to park; either -> GRANTED by the granter, which wakes

@@ -136,7 +136,7 @@ static void rwlock_misuse_is_reported(void **state) {
         {destroy_read, "ilk_rwlock_destroy", "destroyed while in use; the lock is held by 1 reader"},
         {destroy_written, "ilk_rwlock_destroy", "destroyed while in use; the lock is held for writing"},
         {destroy_upgradable, "ilk_rwlock_destroy", "destroyed while in use; the lock is held upgradable"},
-        {one_reader_too_many, "ilk_rwlock_read_lock", "131071 readers"},
+        {one_reader_too_many, "ilk_rwlock_read_lock", "65535 readers"},
     };
     EXPECT_ALL(table);
 }

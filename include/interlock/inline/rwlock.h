@@ -20,9 +20,11 @@
  *   bit 8   UPGRADABLE       held upgradable.
  *   bits 9 to 13             read samples, a hint: reads since the last mode decision, saturating. 0 with
  *                            SLOTS.
- *   bits 14 to 30            counted readers: those not in slots.
- *   bit 31                   GUARD: never set; a reader that would carry into it is reported, and so is one
+ *   bits 14 to 29            counted readers: those not in slots.
+ *   bit 30                   GUARD: never set; a reader that would carry into it is reported, and so is one
  *                            that leaves where none is counted: taking it off would borrow from here.
+ *   bit 31  AWAITED          threads or tasks wait under the lock for a condition: a writer that leaves goes slow,
+ *                            and judges (wait/conditions.h). Set and cleared by holders.
  *
  * The mode is central (neither SLOTS nor FENCE_FREE), fenced (SLOTS) or fence-free (both). In each, a reader
  * whose slot another lock has is counted.
@@ -49,8 +51,9 @@ ILK_BEGIN_DECLARATIONS
 #define ILK__RWLOCK_ONE_READ_SAMPLE UINT32_C(0x200)
 #define ILK__RWLOCK_READ_SAMPLES UINT32_C(0x3E00)
 #define ILK__RWLOCK_ONE_READER UINT32_C(0x4000)
-#define ILK__RWLOCK_READERS UINT32_C(0x7FFFC000)
-#define ILK__RWLOCK_GUARD UINT32_C(0x80000000)
+#define ILK__RWLOCK_READERS UINT32_C(0x3FFFC000)
+#define ILK__RWLOCK_GUARD UINT32_C(0x40000000)
+#define ILK__RWLOCK_AWAITED UINT32_C(0x80000000)
 #define ILK__RWLOCK_MODE (ILK__RWLOCK_SLOTS | ILK__RWLOCK_FENCE_FREE)
 #define ILK__RWLOCK_KEEPS_READERS_OUT (ILK__RWLOCK_WRITER | ILK__RWLOCK_READERS_HELD | ILK__RWLOCK_OBSERVED)
 /* Decides a reader's fast path: 0, SLOTS or MODE admit it. A whole byte is the cheapest to compare. */

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * First-come-first-served queues of waiters beside primitives whose own words have no room for one: found by address,
+ * in a table of buckets. A primitive marks in a word of its own that it has a queue, so that it costs nothing where
+ * none waits. The queue of an address lives in its first waiter and migrates when that leaves.
+ *
+ *   bucket of the address          queues of that bucket            waiters of one address
+ *     lock (wait/queue_lock.h) ──► queue(address 1) ─ queue(2)        first ─ second ─ ...
+ *
+ * Who may change what: queues and waiters change under the bucket's lock only. Whoever has excluded every thread that
+ * would join or leave the queue of an address (a lock held for writing) may walk its waiters without that lock.
+ * Must not happen: the primitive's mark is down and its queue is not empty. The mark changes under the bucket's lock.
+ *
+ * Fork. The waiters of other threads do not exist in the child: every bucket begins anew. Marks may stay up there; who
+ * finds one without a queue takes it down.
+ *
+ * Source: WebKit's ParkingLot (Pizlo, 2015), with a table that does not grow.
+ */
+#ifndef INTERLOCK_WAIT_ADDRESS_QUEUE_H
+#define INTERLOCK_WAIT_ADDRESS_QUEUE_H
+
+#include "platform/bsd.h"
+#include "wait/waiter.h"
+
+TAILQ_HEAD(ilk__address_waiters, ilk__waiter);
+
+struct ilk__address_queue {
+    LIST_ENTRY(ilk__address_queue) link; /* in the bucket */
+    const void *address;
+    struct ilk__address_waiters waiters;
+    uint32_t woken; /* the owner's: see wait/conditions.h */
+};
+
+struct ilk__address_waiter {
+    struct ilk__waiter waiter; /* first: a pointer to one is a pointer to the other */
+    struct ilk__address_queue queue;
+};
+
+struct ilk__address_bucket;
+
+/* Spins briefly, then sleeps. */
+struct ilk__address_bucket *ilk__address_lock(const void *address);
+void ilk__address_unlock(struct ilk__address_bucket *bucket);
+
+/* With the bucket locked. */
+/* NULL: no thread waits. */
+struct ilk__address_queue *ilk__address_find(struct ilk__address_bucket *bucket, const void *address);
+void ilk__address_enqueue(struct ilk__address_bucket *bucket, const void *address,
+                          struct ilk__address_waiter *waiter);
+/* True: the queue is empty, and gone. */
+bool ilk__address_dequeue(struct ilk__address_bucket *bucket, const void *address,
+                          struct ilk__address_waiter *waiter);
+
+#endif
