@@ -31,25 +31,26 @@
  *         return pthread_join(thread, NULL);
  *     }
  *
- * Which to take. A predicate needs no signal that could be forgotten, and wakes no thread in vain; every thread that
- * gives the lock up after writing judges it. A condition costs the signaller less where a hundred threads wait for as
- * many things.
+ * Which to take. A predicate needs no signal that could be forgotten, and wakes no thread whose condition is false;
+ * every thread that gives the lock up after writing judges it. A condition costs the signaller less where a hundred
+ * threads wait for as many things.
  *
  * Guarantees of the three await calls
- *   A  The caller holds the lock before and after, whatever the answer; while it waits other threads may take it. ILK_OK:
- *      the predicate holds. ILK_TIMEDOUT: it did not when the lock had been taken again at the limit or later.
- *   B  No wake-up is lost: if the predicate holds when a thread gives the lock up after it held it for writing (a mutex:
- *      gives it up), the waiter is woken, or a woken waiter that writes goes before it and judges it in turn. What held
- *      and no longer holds when the waiter has the lock is as if it never had.
- *   C  No thread is woken whose predicate is false. A wake-up is in vain only where a running thread took the lock first
- *      and undid the condition; the waiter keeps its place.
- *   D  Waiters whose predicates hold are woken first come, first served: of those that hold the lock alone one at a time,
- *      of readers all. The lock is then taken like any other; a running thread may come first.
+ *   A  The caller holds the lock before and after, whatever the answer; while it waits other threads may take it.
+ *      ILK_OK: the predicate holds. ILK_TIMEDOUT: it did not when the lock had been taken again at the limit or later.
+ *   B  No wake-up is lost: if the predicate holds when a thread gives a mutex up, or a lock that it held for writing, the
+ *      waiter is woken, or a woken waiter that writes goes before it and judges it in turn. What held and no longer
+ *      holds when the waiter has the lock is as if it never had.
+ *   C  No thread is woken whose predicate is false. A woken thread finds it false only where a running thread took the
+ *      lock first and undid it; the waiter keeps its place.
+ *   D  Waiters whose predicates hold are woken first come, first served: of those that hold the lock alone one at a
+ *      time, of readers all. The lock is then taken like any other; a running thread may come first.
  *   E  A thread that gives a lock up does not touch it afterwards, as mutex.h and rwlock.h promise.
  *
  * A predicate reads what the lock guards, and nothing else that changes: a change that no thread made under the lock is
- * noticed when the lock is next given up. It is short, does not block, and makes no call on the lock: a call that would
- * wait for it without limit, or gives it up, is misuse, and reported. It may run on any thread, while its waiter sleeps.
+ * noticed when the lock is next given up. It is short, does not block, and makes no call on the lock: one that would
+ * wait for it without limit, or gives it up while a thread that leaves judges, is misuse, and reported. It may run on
+ * any thread, while its waiter sleeps.
  *
  * Cost. While no thread waits under a lock, its calls execute not one instruction more. While one does, giving it up
  * after writing judges the predicates of those that wait, O(waiters), and taking a mutex costs some ten instructions

@@ -65,7 +65,8 @@ static const struct mode mutex_mode = {of_mutex, release_mutex, acquire_mutex, I
 static const struct mode write_mode = {of_rwlock, release_write, acquire_write, ILK_OBJECT_RWLOCK, false};
 static const struct mode read_mode = {of_rwlock, release_read, acquire_read, ILK_OBJECT_RWLOCK, true};
 static const struct mode owned_mode = {of_rwlock, release_owned, acquire_owned, ILK_OBJECT_RWLOCK, false};
-static const struct mode section_mode = {of_rwlock, release_section, acquire_section, ILK_OBJECT_RWLOCK, true};
+static const struct mode section_mode = {of_rwlock, release_section, acquire_section, ILK_OBJECT_RWLOCK,
+                                         true};
 
 static bool is_past(uint64_t deadline_ns) {
     return deadline_ns != ILK_FOREVER && deadline_ns <= ilk__clock_now_ns();

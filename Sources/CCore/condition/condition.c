@@ -3,7 +3,7 @@
  * ilk_condition: its waiters stand in the queue of its address; its word says whether there are some.
  *
  *   word   0 -> 1   a waiter that joins           under the bucket's lock
- *          1 -> 0   whoever takes out the last    under the bucket's lock
+ *          1 -> 0   the thread that takes out the last    under the bucket's lock
  * A signaller reads the word without that lock. The mutex orders it: a thread that changed what is waited for took the
  * mutex after the waiter had joined, or before the waiter looked.
  */

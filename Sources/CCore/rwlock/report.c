@@ -19,6 +19,8 @@ static const char *state_text(uint32_t word, char text[STATE_TEXT_SIZE]) {
         snprintf(text, STATE_TEXT_SIZE, "is held by %u readers", readers);
     } else if ((word & ILK__RWLOCK_HAS_WAITERS) != 0) {
         snprintf(text, STATE_TEXT_SIZE, "is waited for");
+    } else if ((word & ILK__RWLOCK_AWAITED) != 0) {
+        snprintf(text, STATE_TEXT_SIZE, "is free, but a thread waits under it for a condition");
     } else {
         snprintf(text, STATE_TEXT_SIZE, "is free");
     }

@@ -11,8 +11,8 @@
  * Bit 30 stays through all of these. The settings say why it is up: WATCHED, AWAITED. Set by ILK_MUTEX_INIT, by
  * ilk_mutex_init while all mutexes are watched, by ilk_mutex_observe, by an owner about to wait for a condition; taken
  * away by an owner that finds it without need as it unlocks. So it stays up for those that wait: AWAITED, too, is
- * changed by owners alone. Unlock does not wait for the tables of diagnosis, and leaves it to the next while they are in
- * use.
+ * changed by owners alone. Unlock does not wait for the tables of diagnosis, and leaves it to the next while they are
+ * in use.
  *
  * With inheritance the kernel moves a word with bit 31 up. Bit 30 is its FUTEX_OWNER_DIED, for robust lists, which are
  * not used here: the kernel keeps the bit where a free mutex is taken, and drops it where it hands over; the next owner
@@ -323,8 +323,8 @@ static struct ilk__condition_waiter *choose_woken(ilk_mutex *mutex) {
 }
 
 /* The kernel hands a mutex over without SLOW, which the next owner raises; or leaves it free without SLOW, where a wait
- * for it has timed out. There an owner may come and go on the fast paths, and judges no condition: so the mutex is taken
- * once more, if that is possible without waiting; if not, its owner finds SLOW. */
+ * for it has timed out. There an owner may come and go on the fast paths, and judges no condition: so the mutex is
+ * taken once more, if that is possible without waiting; if not, its owner finds SLOW. */
 static void unlock_inherited(ilk_mutex *mutex, uint32_t self) {
     for (;;) {
         const bool is_awaited = is_set(mutex, MUTEX_AWAITED);
@@ -369,7 +369,7 @@ static ILK_NOINLINE void unlock_marked(ilk_mutex *mutex, uint32_t self, uint32_t
 ILK_NOINLINE void ilk_mutex_unlock(ilk_mutex *mutex) {
     uint32_t self = ilk__thread_id();
     uint32_t seen = self;
-    /* MX3 release, pairs with MX2. The last touch. */
+    /* MX3 release, pairs with MX2 and CN4. The last touch. */
     if (!ilk_atomic_compare_exchange(&mutex->word, &seen, 0, memory_order_release, memory_order_relaxed)) {
         unlock_marked(mutex, self, seen, ILK__CALLER);
     }

@@ -7,12 +7,12 @@
  *   bucket of the address          queues of that bucket            waiters of one address
  *     lock (wait/queue_lock.h) ──► queue(address 1) ─ queue(2)        first ─ second ─ ...
  *
- * Who may change what: queues and waiters change under the bucket's lock only. Whoever has excluded every thread that
- * would join or leave the queue of an address (a lock held for writing) may walk its waiters without that lock.
+ * Queues and waiters change under the bucket's lock only. A thread that has excluded every other that would join or
+ * leave the queue of an address (it holds a lock for writing) may walk its waiters without the bucket's lock.
  * Must not happen: the primitive's mark is down and its queue is not empty. The mark changes under the bucket's lock.
  *
- * Fork. The waiters of other threads do not exist in the child: every bucket begins anew. Marks may stay up there; who
- * finds one without a queue takes it down.
+ * Fork. The waiters of other threads do not exist in the child: every bucket begins anew. Marks may stay up there: a
+ * thread that finds one without a queue takes it down.
  *
  * Source: WebKit's ParkingLot (Pizlo, 2015), with a table that does not grow.
  */

@@ -73,7 +73,7 @@ bool ilk__condition_judge_again(struct ilk__conditions conditions, struct ilk__c
     ILK__REACHES(CONDITION_WOKEN_TOO_LATE, waiter->woken);
     struct ilk__address_bucket *bucket = ilk__address_lock(conditions.lock);
     arrive(bucket, conditions, waiter);
-    /* CN2 relaxed: under the lock; nobody grants a waiter that is not chosen. */
+    /* CN2 relaxed: under the lock: a waiter that is not chosen is not granted. */
     ilk_atomic_store(&waiter->entry.waiter.granted, ILK__WAITER_WAITS, memory_order_relaxed);
     ilk__address_unlock(bucket);
     return false;
@@ -82,8 +82,8 @@ bool ilk__condition_judge_again(struct ilk__conditions conditions, struct ilk__c
 bool ilk__condition_claim(struct ilk__condition_waiter *waiter) {
     uint32_t waits = ILK__WAITER_WAITS;
     /* CN3 relaxed: decides between writer and canceller. The lock orders the rest. */
-    return ilk_atomic_compare_exchange(&waiter->entry.waiter.granted, &waits, ILK__WAITER_GRANTED, memory_order_relaxed,
-                                       memory_order_relaxed);
+    return ilk_atomic_compare_exchange(&waiter->entry.waiter.granted, &waits, ILK__WAITER_GRANTED,
+                                       memory_order_relaxed, memory_order_relaxed);
 }
 
 static bool may_be_chosen(const struct ilk__condition_waiter *waiter, bool writer_is_woken) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Threads and tasks that wait under a lock until a predicate of what it guards holds. Whoever gives up the lock after
- * writing judges the predicates, so that no waiter is woken whose condition is false. The waiters of a lock stand in the
- * queue of its address (wait/address_queue.h) until they have the lock again and leave.
+ * Threads and tasks that wait under a lock until a predicate of what it guards holds. A thread that gives the lock up
+ * after writing judges the predicates, so that no waiter is woken whose condition is false. The waiters of a lock stand
+ * in the queue of its address (wait/address_queue.h) until they have the lock again and leave.
  *
  *   waiter          moved by                                        to
  *   sleeps          a writer about to give the lock up, under it    woken, if its predicate holds
@@ -21,10 +21,10 @@
  * is woken already and on its way: it will give the lock up, and judge then.
  *
  * Must not happen
- *   - The lock is free, a predicate holds, and neither its waiter nor a writer that judges it later has been woken. Each
- *     writer judges; one that leaves it to a woken thread leaves it to a writer.
+ *   - The lock is free, a predicate holds, and neither its waiter nor a writer that judges it later has been woken.
+ *     Each writer judges; one that leaves it to a woken thread leaves it to a writer.
  *   - A waiter leaves while a writer will still wake it. Its thread waits for the grant of a writer that chose it.
- *   - A writer touches the lock after it gave it up: the waiters chosen are kept alive by themselves, the lock is not.
+ *   - A writer touches the lock after it gave it up: it needs the chosen waiters only, which wait for its grant.
  *   - A task that was cancelled swallows the wake-up. Writer and canceller decide by one step (`granted`); a writer that
  *     comes second chooses the next.
  *
@@ -48,8 +48,8 @@ struct ilk__condition_waiter {
     struct ilk__address_waiter entry; /* first */
     ilk_predicate predicate;
     void *context;
-    bool reads;                          /* it holds the lock for reading */
-    bool woken;                          /* written under the lock held for writing, and by the woken under it */
+    bool reads; /* it holds the lock for reading */
+    bool woken; /* written under the lock held for writing, and by the woken under it */
     struct ilk__condition_waiter *chosen; /* the next of those that one writer has chosen */
 };
 

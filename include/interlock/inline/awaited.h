@@ -27,7 +27,8 @@ typedef struct ilk__task_wait ilk__task_wait;
 typedef void (*ilk__task_resume)(void *context);
 
 /* NULL: no memory. `context` is handed to both. */
-ilk__task_wait *ilk__task_wait_create(ilk_predicate predicate, ilk__task_resume resume, void *context, bool writes);
+ilk__task_wait *ilk__task_wait_create(ilk_predicate predicate, ilk__task_resume resume, void *context,
+                                      bool writes);
 void ilk__task_wait_destroy(ilk__task_wait *wait);
 void ilk__task_wait_begin_rwlock(ilk_rwlock *lock, ilk__task_wait *wait);
 void ilk__task_wait_begin_mutex(ilk_mutex *mutex, ilk__task_wait *wait);

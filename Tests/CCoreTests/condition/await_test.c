@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Waiting under a mutex or a reader–writer lock for a predicate.
+ */
+/* contract: condition.h */
+#include "support/fork.h"
+#include "support/test.h"
+#include <interlock/condition.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- One kind of lock ---- */
+
+struct guard {
+    const char *name;
+    bool inherits;
+    bool is_rwlock;
+    ilk_mutex mutex;
+    ilk_rwlock lock;
+};
+
+static void guard_init(struct guard *guard) {
+    ilk_mutex_init(&guard->mutex, guard->inherits);
+    ilk_rwlock_init(&guard->lock);
+}
+static void guard_lock(struct guard *guard) {
+    if (guard->is_rwlock) {
+        ilk_rwlock_write_lock(&guard->lock);
+    } else {
+        ilk_mutex_lock(&guard->mutex);
+    }
+}
+static void guard_unlock(struct guard *guard) {
+    if (guard->is_rwlock) {
+        ilk_rwlock_write_unlock(&guard->lock);
+    } else {
+        ilk_mutex_unlock(&guard->mutex);
+    }
+}
+static ilk_status guard_await(struct guard *guard, ilk_predicate predicate, void *context,
+                              uint64_t deadline_ns) {
+    return guard->is_rwlock ? ilk_rwlock_write_await_until(&guard->lock, predicate, context, deadline_ns)
+                            : ilk_mutex_await_until(&guard->mutex, predicate, context, deadline_ns);
+}
+
+static void for_each_guard(void (*body)(struct guard *guard)) {
+    static struct guard guards[] = {{.name = "mutex"},
+                                    {.name = "inheriting mutex", .inherits = true},
+                                    {.name = "rwlock", .is_rwlock = true}};
+    for (size_t index = 0; index < sizeof guards / sizeof *guards; index++) {
+        check_during(guards[index].name, 0);
+        guard_init(&guards[index]);
+        body(&guards[index]);
+    }
+    check_during(NULL, 0);
+}
+
+/* ---- A waiter ---- */
+
+struct waiter {
+    struct guard *guard;
+    const int *value; /* guarded */
+    int wanted;
+    uint64_t deadline_ns;
+    ilk_status status;
+    int judged; /* how often its predicate was asked; guarded */
+    int *order; /* guarded: counts those that came through */
+    int place;
+    struct thread thread;
+};
+
+static bool has_wanted(void *context) {
+    struct waiter *self = context;
+    self->judged++;
+    return *self->value == self->wanted;
+}
+static void wait_for_wanted(void *context) {
+    struct waiter *self = context;
+    guard_lock(self->guard);
+    self->status = guard_await(self->guard, has_wanted, self, self->deadline_ns);
+    check_equal(*self->value == self->wanted, self->status == ILK_OK);
+    if (self->order != NULL) {
+        self->place = ++*self->order;
+    }
+    guard_unlock(self->guard);
+}
+static void start_waiter(struct waiter *waiter) {
+    thread_start(&waiter->thread, wait_for_wanted, waiter);
+    thread_await_sleep(&waiter->thread);
+}
+static void set_value(struct guard *guard, int *value, int to) {
+    guard_lock(guard);
+    *value = to;
+    guard_unlock(guard);
+}
+
+/* ---- What a call answers ---- */
+
+static void answers(struct guard *guard) {
+    int value = 1;
+    struct waiter self = {.guard = guard, .value = &value, .wanted = 1};
+    guard_lock(guard);
+    check_equal(guard_await(guard, has_wanted, &self, 0), ILK_OK); /* a passed deadline still judges */
+    check_equal(self.judged, 1);
+    value = 2;
+    check_equal(guard_await(guard, has_wanted, &self, 0), ILK_TIMEDOUT);
+    check_equal(self.judged, 2);
+    check_equal(guard_await(guard, has_wanted, &self, ilk_deadline_in_ns(MILLISECONDS(2))), ILK_TIMEDOUT);
+    guard_unlock(guard); /* held all the time, whatever the answer */
+    guard_lock(guard);
+    guard_unlock(guard);
+}
+/* contract: condition.A, ilk_mutex_await_until, ilk_rwlock_write_await_until */
+static void a_wait_answers_what_the_predicate_said_last(void **state) {
+    (void)state;
+    for_each_guard(answers);
+}
+
+static bool always(void *context) {
+    (void)context;
+    return true;
+}
+
+/* ---- Which waiter is woken ---- */
+
+enum { HUNDRED = 100 };
+
+static long slept(const struct thread *thread) {
+    char path[64], line[128];
+    long switches = -1;
+    snprintf(path, sizeof path, "/proc/self/task/%d/status", (int)thread->kernel_id);
+    FILE *file = fopen(path, "r");
+    check(file != NULL);
+    while (fgets(line, sizeof line, file) != NULL) {
+        (void)sscanf(line, "voluntary_ctxt_switches: %ld", &switches);
+    }
+    fclose(file);
+    return switches;
+}
+
+static void distinct(struct guard *guard) {
+    static struct waiter waiters[HUNDRED];
+    int value = 0;
+    memset(waiters, 0, sizeof waiters);
+    for (int index = 0; index < HUNDRED; index++) {
+        waiters[index] =
+            (struct waiter){.guard = guard, .value = &value, .wanted = index + 1, .deadline_ns = ILK_FOREVER};
+        start_waiter(&waiters[index]);
+    }
+    const long last_slept = slept(&waiters[HUNDRED - 1].thread);
+    for (int changes = 0; changes < 1000; changes++) {
+        set_value(guard, &value, -changes);
+    }
+    for (int index = 0; index < HUNDRED - 1; index++) {
+        set_value(guard, &value, index + 1);
+        thread_join(&waiters[index].thread);
+        check_equal(waiters[index].status, ILK_OK);
+        check(!thread_is_done(&waiters[index + 1].thread));
+    }
+    check_equal(slept(&waiters[HUNDRED - 1].thread), last_slept); /* it was never woken */
+    set_value(guard, &value, HUNDRED);
+    thread_join(&waiters[HUNDRED - 1].thread);
+}
+/* contract: condition.C */
+static void a_hundred_waiters_are_woken_each_by_its_own_change(void **state) {
+    (void)state;
+    for_each_guard(distinct);
+}
+
+static void in_order(struct guard *guard) {
+    enum { WAITERS = 5 };
+    struct waiter waiters[WAITERS];
+    int value = 0, order = 0;
+    for (int index = 0; index < WAITERS; index++) {
+        waiters[index] = (struct waiter){
+            .guard = guard, .value = &value, .wanted = 1, .deadline_ns = ILK_FOREVER, .order = &order};
+        start_waiter(&waiters[index]);
+    }
+    set_value(guard, &value, 1);
+    for (int index = 0; index < WAITERS; index++) {
+        thread_join(&waiters[index].thread);
+        check_equal(waiters[index].place, index + 1);
+    }
+}
+/* contract: condition.D */
+static void waiters_that_write_come_through_in_order_of_arrival(void **state) {
+    (void)state;
+    for_each_guard(in_order);
+}
+
+struct reader {
+    ilk_rwlock *lock;
+    const int *value;
+    struct stage *inside;
+    struct thread thread;
+};
+static bool is_positive(void *value) {
+    return *(const int *)value > 0;
+}
+static void read_when_positive(void *context) {
+    struct reader *self = context;
+    ilk_rwlock_read_lock(self->lock);
+    check_equal(ilk_rwlock_read_await_until(self->lock, is_positive, (void *)(uintptr_t)self->value, 0),
+                ILK_TIMEDOUT);
+    check_equal(
+        ilk_rwlock_read_await_until(self->lock, is_positive, (void *)(uintptr_t)self->value, ILK_FOREVER),
+        ILK_OK);
+    check(*self->value > 0);
+    stage_advance(self->inside);
+    stage_await(self->inside, 3); /* all are inside together */
+    ilk_rwlock_read_unlock(self->lock);
+}
+/* contract: condition.D, ilk_rwlock_read_await_until */
+static void readers_are_woken_together(void **state) {
+    (void)state;
+    ilk_rwlock lock = ILK_RWLOCK_INIT;
+    int value = 0;
+    struct stage inside = STAGE_INIT;
+    struct reader readers[3];
+    for (int index = 0; index < 3; index++) {
+        readers[index] = (struct reader){&lock, &value, &inside, {0}};
+        thread_start(&readers[index].thread, read_when_positive, &readers[index]);
+        thread_await_sleep(&readers[index].thread);
+    }
+    ilk_rwlock_read_lock(&lock); /* a reader changes nothing, and judges nothing */
+    ilk_rwlock_read_unlock(&lock);
+    ilk_rwlock_write_lock(&lock);
+    value = 1;
+    ilk_rwlock_downgrade(&lock); /* judges too */
+    for (int index = 0; index < 3; index++) {
+        thread_join(&readers[index].thread);
+    }
+    ilk_rwlock_read_unlock(&lock);
+    ilk_rwlock_destroy(&lock);
+}
+/* contract: condition.B */
+static void an_upgrade_that_ends_judges(void **state) {
+    (void)state;
+    static struct guard guard = {.is_rwlock = true};
+    guard_init(&guard);
+    int value = 0;
+    struct waiter waiter = {.guard = &guard, .value = &value, .wanted = 7, .deadline_ns = ILK_FOREVER};
+    start_waiter(&waiter);
+    ilk_rwlock_upgradable_lock(&guard.lock);
+    ilk_rwlock_upgrade(&guard.lock);
+    value = 7;
+    ilk_rwlock_write_unlock(&guard.lock);
+    thread_join(&waiter.thread);
+    check_equal(waiter.status, ILK_OK);
+}
+
+/* ---- A buffer of one place, with deadlines ---- */
+
+struct buffer {
+    struct guard *guard;
+    uint64_t put, taken, sum; /* guarded */
+    uint64_t element;         /* guarded: 0 is no element */
+    uint64_t last;            /* guarded: the producers end after it */
+};
+struct client {
+    struct buffer *buffer;
+    uint32_t random;
+    bool puts;
+};
+
+static bool has_element(void *context) {
+    const struct buffer *buffer = context;
+    return buffer->element != 0 || buffer->put == buffer->last;
+}
+static bool has_room(void *context) {
+    const struct buffer *buffer = context;
+    return buffer->element == 0 || buffer->put == buffer->last;
+}
+static uint64_t any_deadline(uint32_t *random) {
+    const uint32_t kind = next_random(random) % 4;
+    return kind == 0 ? ILK_FOREVER : kind == 1 ? 0 : ilk_deadline_in_ns(next_random(random) % 100000);
+}
+static void move_elements(void *context) {
+    struct client *self = context;
+    struct buffer *buffer = self->buffer;
+    for (bool more = true; more;) {
+        guard_lock(buffer->guard);
+        const ilk_status status = guard_await(buffer->guard, self->puts ? has_room : has_element, buffer,
+                                              any_deadline(&self->random));
+        if (self->puts) {
+            more = buffer->put < buffer->last;
+            if (more && status == ILK_OK) {
+                check_equal(buffer->element, 0);
+                buffer->element = ++buffer->put;
+            }
+        } else if (status == ILK_OK && buffer->element != 0) {
+            buffer->sum += buffer->element;
+            buffer->element = 0;
+            buffer->taken++;
+        } else {
+            check(status == ILK_TIMEDOUT || buffer->put == buffer->last);
+            more = buffer->put < buffer->last;
+        }
+        guard_unlock(buffer->guard);
+    }
+}
+static void moves_every_element(struct guard *guard) {
+    const uint64_t last = (uint64_t)stress_rounds(40000);
+    struct buffer buffer = {.guard = guard, .last = last};
+    struct client clients[6];
+    for (int index = 0; index < 6; index++) {
+        clients[index] = (struct client){&buffer, (uint32_t)index + 1, index % 2 == 0};
+    }
+    threads_run(6, move_elements, clients, sizeof *clients);
+    const uint64_t left = buffer.element;
+    check_equal(buffer.put, last);
+    check_equal(buffer.taken + (left != 0), last);
+    check_equal(buffer.sum + left, last * (last + 1) / 2);
+}
+/* contract: condition.B */
+static void a_buffer_of_one_place_moves_every_element_once(void **state) {
+    (void)state;
+    for_each_guard(moves_every_element);
+}
+
+/* ---- A wait that times out beside the change ---- */
+
+static void late(struct guard *guard) {
+    for (int round = 0; round < stress_rounds(3000); round++) {
+        int value = 0;
+        struct waiter first = {.guard = guard, .value = &value, .wanted = 1};
+        struct waiter second = {.guard = guard, .value = &value, .wanted = 1, .deadline_ns = ILK_FOREVER};
+        first.deadline_ns = ilk_deadline_in_ns((uint64_t)(round % 50) * 2000);
+        thread_start(&first.thread, wait_for_wanted, &first);
+        thread_start(&second.thread, wait_for_wanted, &second);
+        set_value(guard, &value, 1);
+        thread_join(&second.thread); /* whatever became of the first */
+        thread_join(&first.thread);
+    }
+}
+/* contract: condition.B */
+static void a_late_waiter_keeps_no_wake_up(void **state) {
+    (void)state;
+    for_each_guard(late);
+}
+
+static void give_up(void *mutex) {
+    check_equal(ilk_mutex_lock_until(mutex, ilk_deadline_in_ns(MILLISECONDS(5))), ILK_TIMEDOUT);
+}
+/* A locker of an inheriting mutex that gives up leaves the kernel's mark; the unlock clears the whole word. */
+/* contract: condition.B */
+static void a_waiter_is_judged_after_a_locker_has_given_up(void **state) {
+    (void)state;
+    static struct guard guard = {.inherits = true};
+    guard_init(&guard);
+    int value = 0;
+    struct waiter waiter = {.guard = &guard, .value = &value, .wanted = 1, .deadline_ns = ILK_FOREVER};
+    start_waiter(&waiter);
+    guard_lock(&guard);
+    struct thread locker;
+    thread_start(&locker, give_up, &guard.mutex);
+    thread_join(&locker);
+    guard_unlock(&guard);
+    set_value(&guard, &value, 1);
+    thread_join(&waiter.thread);
+    check_equal(waiter.status, ILK_OK);
+}
+
+/* ---- Diagnosis ---- */
+
+/* contract: ilk_mutex_observe */
+static void a_mutex_that_is_no_longer_watched_still_wakes(void **state) {
+    (void)state;
+    static struct guard guard;
+    guard_init(&guard);
+    int value = 0;
+    check_equal(ilk_mutex_observe(&guard.mutex, 1), ILK_OK);
+    struct waiter waiter = {.guard = &guard, .value = &value, .wanted = 1, .deadline_ns = ILK_FOREVER};
+    start_waiter(&waiter);
+    check_equal(ilk_mutex_observe(&guard.mutex, 0), ILK_OK);
+    set_value(&guard, &value, 2);
+    set_value(&guard, &value, 1);
+    thread_join(&waiter.thread);
+    check(ilk_mutex_try_lock(&guard.mutex));
+    check_equal(guard_await(&guard, always, NULL, 0), ILK_OK);
+    ilk_mutex_unlock(&guard.mutex);
+    check_equal(ilk_atomic_load(&guard.mutex.word, memory_order_relaxed), 0);
+}
+
+/* ---- Fork ---- */
+
+static void forks(struct guard *guard) {
+    int value = 0;
+    struct waiter waiter = {.guard = guard, .value = &value, .wanted = 1, .deadline_ns = ILK_FOREVER};
+    start_waiter(&waiter);
+    guard_lock(guard);
+    const pid_t child = fork();
+    if (is_child(child)) {
+        value = 1;
+        guard_unlock(guard); /* there is no waiter */
+        struct waiter own = {.guard = guard, .value = &value, .wanted = 2, .deadline_ns = ILK_FOREVER};
+        start_waiter(&own);
+        set_value(guard, &value, 2);
+        thread_join(&own.thread);
+        _exit(own.status == ILK_OK ? 0 : 1);
+    }
+    guard_unlock(guard);
+    expect_exit(child, 0);
+    check(!thread_is_done(&waiter.thread));
+    set_value(guard, &value, 1);
+    thread_join(&waiter.thread);
+}
+/* contract: condition.h */
+static void a_child_finds_no_waiter(void **state) {
+    (void)state;
+    need_children();
+    for_each_guard(forks);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_wait_answers_what_the_predicate_said_last),
+    cmocka_unit_test(a_hundred_waiters_are_woken_each_by_its_own_change),
+    cmocka_unit_test(waiters_that_write_come_through_in_order_of_arrival),
+    cmocka_unit_test(readers_are_woken_together),
+    cmocka_unit_test(an_upgrade_that_ends_judges),
+    cmocka_unit_test(a_buffer_of_one_place_moves_every_element_once),
+    cmocka_unit_test(a_late_waiter_keeps_no_wake_up),
+    cmocka_unit_test(a_waiter_is_judged_after_a_locker_has_given_up),
+    cmocka_unit_test(a_mutex_that_is_no_longer_watched_still_wakes),
+    cmocka_unit_test(a_child_finds_no_waiter),
+};
+
+TEST_MAIN(tests)

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * ilk_condition: wait, signal and broadcast; and misuse of waiting under a lock.
+ */
+#include "support/misuse.h"
+#include <interlock/condition.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct waiter {
+    ilk_condition *condition;
+    ilk_mutex *mutex;
+    uint64_t deadline_ns;
+    ilk_status status;
+    int *order; /* guarded */
+    int place;
+    struct thread thread;
+};
+
+static void wait_once(void *context) {
+    struct waiter *self = context;
+    ilk_mutex_lock(self->mutex);
+    self->status = ilk_condition_wait_until(self->condition, self->mutex, self->deadline_ns);
+    self->place = ++*self->order; /* under the mutex again, whatever the answer */
+    ilk_mutex_unlock(self->mutex);
+}
+static void start_waiters(struct waiter *waiters, size_t count, struct waiter like) {
+    for (size_t index = 0; index < count; index++) {
+        waiters[index] = like;
+        thread_start(&waiters[index].thread, wait_once, &waiters[index]);
+        thread_await_sleep(&waiters[index].thread);
+    }
+}
+
+/* contract: condition.F, condition.G, ilk_condition_signal, ilk_condition_wait_until, ilk_condition_init */
+static void a_signal_wakes_the_waiter_that_came_first(void **state) {
+    (void)state;
+    enum { WAITERS = 4 };
+    ilk_condition condition;
+    ilk_condition_init(&condition);
+    ilk_mutex mutex = ILK_MUTEX_INIT;
+    int order = 0;
+    struct waiter waiters[WAITERS];
+    ilk_condition_signal(&condition); /* no thread waits: nothing is kept */
+    start_waiters(waiters, WAITERS,
+                  (struct waiter){&condition, &mutex, ILK_FOREVER, ILK_CLOSED, &order, 0, {0}});
+    for (int index = 0; index < WAITERS; index++) {
+        ilk_condition_signal(&condition);
+        thread_join(&waiters[index].thread);
+        check_equal(waiters[index].status, ILK_OK);
+        check_equal(waiters[index].place, index + 1);
+        check(index + 1 == WAITERS || thread_sleeps(&waiters[index + 1].thread));
+    }
+}
+
+/* contract: ilk_condition_broadcast */
+static void a_broadcast_wakes_every_waiter(void **state) {
+    (void)state;
+    enum { WAITERS = 8 };
+    ilk_condition condition = ILK_CONDITION_INIT;
+    ilk_mutex mutex = ILK_MUTEX_INIT;
+    int order = 0;
+    struct waiter waiters[WAITERS];
+    start_waiters(waiters, WAITERS,
+                  (struct waiter){&condition, &mutex, ILK_FOREVER, ILK_CLOSED, &order, 0, {0}});
+    ilk_condition_broadcast(&condition);
+    for (int index = 0; index < WAITERS; index++) {
+        thread_join(&waiters[index].thread);
+        check_equal(waiters[index].status, ILK_OK);
+    }
+    check_equal(order, WAITERS);
+}
+
+/* contract: condition.G */
+static void a_wait_that_timed_out_took_no_signal(void **state) {
+    (void)state;
+    ilk_mutex mutex = ILK_MUTEX_INIT;
+    for (int round = 0; round < stress_rounds(3000); round++) {
+        ilk_condition condition = ILK_CONDITION_INIT;
+        int order = 0;
+        struct waiter late = {&condition, &mutex, ilk_deadline_in_ns((uint64_t)(round % 50) * 2000),
+                              ILK_CLOSED, &order, 0,
+                              {0}};
+        struct waiter other = late;
+        other.deadline_ns = ILK_FOREVER;
+        thread_start(&late.thread, wait_once, &late);
+        thread_start(&other.thread, wait_once, &other);
+        thread_await_sleep(&other.thread);
+        ilk_condition_signal(&condition);
+        thread_join(&late.thread);
+        if (late.status == ILK_OK) {
+            ilk_condition_signal(&condition); /* that one had the first */
+        }
+        thread_join(&other.thread);
+        check_equal(other.status, ILK_OK);
+    }
+    ilk_condition condition = ILK_CONDITION_INIT;
+    ilk_mutex_lock(&mutex);
+    check_equal(ilk_condition_wait_until(&condition, &mutex, 0), ILK_TIMEDOUT);
+    check_equal(ilk_condition_wait_until(&condition, &mutex, ilk_deadline_in_ns(MILLISECONDS(2))),
+                ILK_TIMEDOUT);
+    ilk_mutex_unlock(&mutex);
+}
+
+/* ---- Under a reader–writer lock ---- */
+
+struct rwlock_waiter {
+    ilk_rwlock *lock;
+    ilk_condition *condition;
+    const bool *is_set; /* guarded */
+    bool writes;
+    struct thread thread;
+};
+static void wait_under_rwlock(void *context) {
+    struct rwlock_waiter *self = context;
+    if (self->writes) {
+        ilk_rwlock_write_lock(self->lock);
+        check_equal(ilk_condition_write_wait_until(self->condition, self->lock, 0), ILK_TIMEDOUT);
+        while (!*self->is_set) {
+            check_equal(ilk_condition_write_wait_until(self->condition, self->lock, ILK_FOREVER), ILK_OK);
+        }
+        ilk_rwlock_write_unlock(self->lock);
+    } else {
+        ilk_rwlock_read_lock(self->lock);
+        while (!*self->is_set) {
+            check_equal(ilk_condition_read_wait_until(self->condition, self->lock, ILK_FOREVER), ILK_OK);
+        }
+        ilk_rwlock_read_unlock(self->lock);
+    }
+}
+/* contract: ilk_condition_read_wait_until, ilk_condition_write_wait_until */
+static void readers_and_writers_wait_on_a_condition(void **state) {
+    (void)state;
+    ilk_rwlock lock = ILK_RWLOCK_INIT;
+    ilk_condition condition = ILK_CONDITION_INIT;
+    bool is_set = false;
+    struct rwlock_waiter waiters[3];
+    for (int index = 0; index < 3; index++) {
+        waiters[index] = (struct rwlock_waiter){&lock, &condition, &is_set, index == 1, {0}};
+        thread_start(&waiters[index].thread, wait_under_rwlock, &waiters[index]);
+        thread_await_sleep(&waiters[index].thread);
+    }
+    ilk_rwlock_write_lock(&lock);
+    is_set = true;
+    ilk_condition_broadcast(&condition);
+    ilk_rwlock_write_unlock(&lock);
+    for (int index = 0; index < 3; index++) {
+        thread_join(&waiters[index].thread);
+    }
+    ilk_rwlock_destroy(&lock);
+}
+
+/* ---- Freed by the thread that was woken ---- */
+
+struct shared {
+    ilk_condition condition;
+    bool is_set; /* guarded */
+};
+struct owner {
+    ilk_mutex mutex;
+    struct shared *shared;
+};
+static void wait_and_free(void *context) {
+    struct owner *owner = context;
+    ilk_mutex_lock(&owner->mutex);
+    struct shared *shared = owner->shared;
+    while (!shared->is_set) {
+        check_equal(ilk_condition_wait_until(&shared->condition, &owner->mutex, ILK_FOREVER), ILK_OK);
+    }
+    ilk_mutex_unlock(&owner->mutex);
+    memset(shared, 0xA5, sizeof *shared);
+    free(shared);
+}
+/* contract: condition.H */
+static void the_woken_thread_may_free_the_condition(void **state) {
+    (void)state;
+    for (int round = 0; round < stress_rounds(3000); round++) {
+        struct owner owner;
+        ilk_mutex_init(&owner.mutex, false);
+        owner.shared = calloc(1, sizeof *owner.shared);
+        check(owner.shared != NULL);
+        struct thread thread;
+        thread_start(&thread, wait_and_free, &owner);
+        ilk_mutex_lock(&owner.mutex);
+        owner.shared->is_set = true;
+        ilk_condition_signal(&owner.shared->condition); /* the waiter frees it once the mutex is free */
+        ilk_mutex_unlock(&owner.mutex);
+        thread_join(&thread);
+    }
+}
+
+/* ---- Misuse ---- */
+
+static ilk_mutex mutex;
+static ilk_rwlock lock;
+static bool judged;
+
+static bool locks_the_mutex(void *unused) {
+    (void)unused;
+    ilk_mutex_lock(&mutex);
+    return true;
+}
+static bool unlocks_the_mutex_when_judged(void *unused) {
+    (void)unused;
+    if (judged) {
+        ilk_mutex_unlock(&mutex);
+    }
+    return false;
+}
+static bool reads_under_the_lock_when_judged(void *unused) {
+    (void)unused;
+    if (judged) {
+        ilk_rwlock_read_lock(&lock);
+    }
+    return false;
+}
+static bool writes_under_the_lock(void *unused) {
+    (void)unused;
+    ilk_rwlock_write_lock(&lock);
+    return true;
+}
+static bool never(void *unused) {
+    (void)unused;
+    return false;
+}
+
+static void predicate_locks(void *context) {
+    (void)context;
+    ilk_mutex_init(&mutex, false);
+    ilk_mutex_lock(&mutex);
+    (void)!ilk_mutex_await_until(&mutex, locks_the_mutex, NULL, ILK_FOREVER);
+}
+static void await_mutex(void *predicate) {
+    ilk_mutex_lock(&mutex);
+    (void)!ilk_mutex_await_until(&mutex, *(ilk_predicate *)predicate, NULL, ILK_FOREVER);
+}
+static void predicate_unlocks(void *context) {
+    (void)context;
+    static ilk_predicate predicate = unlocks_the_mutex_when_judged;
+    ilk_mutex_init(&mutex, false);
+    misuse_beside(await_mutex, &predicate);
+    ilk_mutex_lock(&mutex);
+    judged = true;
+    ilk_mutex_unlock(&mutex);
+}
+static void await_rwlock(void *predicate) {
+    ilk_rwlock_read_lock(&lock);
+    (void)!ilk_rwlock_read_await_until(&lock, *(ilk_predicate *)predicate, NULL, ILK_FOREVER);
+}
+static void predicate_reads(void *context) {
+    (void)context;
+    static ilk_predicate predicate = reads_under_the_lock_when_judged;
+    ilk_rwlock_init(&lock);
+    misuse_beside(await_rwlock, &predicate);
+    ilk_rwlock_write_lock(&lock);
+    judged = true;
+    ilk_rwlock_write_unlock(&lock);
+}
+static void predicate_writes(void *context) {
+    (void)context;
+    ilk_rwlock_init(&lock);
+    ilk_rwlock_write_lock(&lock);
+    (void)!ilk_rwlock_write_await_until(&lock, writes_under_the_lock, NULL, ILK_FOREVER);
+}
+static void await_without_the_mutex(void *context) {
+    (void)context;
+    ilk_mutex_init(&mutex, false);
+    (void)!ilk_mutex_await_until(&mutex, never, NULL, ILK_FOREVER);
+}
+static void await_without_the_lock(void *context) {
+    (void)context;
+    ilk_rwlock_init(&lock);
+    ilk_rwlock_read_lock(&lock);
+    (void)!ilk_rwlock_write_await_until(&lock, never, NULL, ILK_FOREVER);
+}
+static void wait_without_the_mutex(void *context) {
+    (void)context;
+    static ilk_condition condition;
+    ilk_mutex_init(&mutex, true);
+    (void)!ilk_condition_wait_until(&condition, &mutex, ILK_FOREVER);
+}
+static void destroy_awaited(void *context) {
+    (void)context;
+    static ilk_predicate predicate = never;
+    ilk_rwlock_init(&lock);
+    misuse_beside(await_rwlock, &predicate);
+    ilk_rwlock_destroy(&lock);
+}
+
+static const struct misuse table[] = {
+    {predicate_locks, "ilk_mutex_lock", "locked again by its owner"},
+    {predicate_unlocks, "ilk_mutex_unlock", "called by the predicate of a thread that waits under this lock"},
+    {predicate_reads, "ilk_rwlock_read_lock",
+     "called by the predicate of a thread that waits under this lock"},
+    {predicate_writes, "ilk_rwlock_write_lock",
+     "called by the predicate of a thread that waits under this lock"},
+    {await_without_the_mutex, "ilk_mutex_await_until", "does not own it"},
+    {await_without_the_lock, "ilk_rwlock_write_await_until", "no writer holds the lock"},
+    {wait_without_the_mutex, "ilk_mutex_unlock", "does not own it"},
+    {destroy_awaited, "ilk_rwlock_destroy", "a thread waits under it for a condition"},
+};
+/* contract: condition.h */
+static void misuse_is_reported_by_name(void **state) {
+    (void)state;
+    EXPECT_ALL(table);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_signal_wakes_the_waiter_that_came_first),
+    cmocka_unit_test(a_broadcast_wakes_every_waiter),
+    cmocka_unit_test(a_wait_that_timed_out_took_no_signal),
+    cmocka_unit_test(readers_and_writers_wait_on_a_condition),
+    cmocka_unit_test(the_woken_thread_may_free_the_condition),
+    cmocka_unit_test(misuse_is_reported_by_name),
+};
+
+TEST_MAIN(tests)

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Waiting under a lock for a predicate, and on an ilk_condition. A buffer of one place shows what is lost: an element
+ * put in twice or taken out twice fails an assertion, a lost wake-up is a deadlock.
+ */
+/* contract: condition.A, condition.B, condition.C, condition.D, condition.E, condition.F, condition.G, condition.H */
+#include "work.h"
+#include <interlock/inline/awaited.h>
+
+static struct {
+    ilk_mutex mutex;
+    ilk_rwlock lock;
+    ilk_condition filled, emptied;
+    uint32_t full;  /* guarded: elements in the buffer, 0 or 1 */
+    uint32_t taken; /* guarded */
+    uint32_t steps; /* guarded by the rwlock */
+} s;
+
+static void begin(bool inherits) {
+    ilk_mutex_init(&s.mutex, inherits);
+    ilk_rwlock_init(&s.lock);
+    ilk_condition_init(&s.filled);
+    ilk_condition_init(&s.emptied);
+    s.full = s.taken = s.steps = 0;
+}
+static void setup(void) {
+    begin(false);
+}
+
+static bool is_full(void *unused) {
+    (void)unused;
+    ilk_plain_read(&s.full, sizeof s.full);
+    return s.full == 1;
+}
+static bool is_empty(void *unused) {
+    return !is_full(unused);
+}
+static void fill(void) {
+    ilk_plain_write(&s.full, sizeof s.full);
+    ex_assert(s.full == 0);
+    s.full = 1;
+}
+static void take(void) {
+    ilk_plain_write(&s.full, sizeof s.full);
+    ex_assert(s.full == 1);
+    s.full = 0;
+    s.taken++;
+}
+
+/* ---- A mutex and two predicates ---- */
+
+static void put(void) {
+    ilk_mutex_lock(&s.mutex);
+    ex_assert(ilk_mutex_await_until(&s.mutex, is_empty, NULL, ILK_FOREVER) == ILK_OK);
+    fill();
+    ilk_mutex_unlock(&s.mutex);
+}
+static void put_two(void) {
+    put();
+    put();
+}
+static bool get_by(uint64_t deadline_ns) {
+    ilk_mutex_lock(&s.mutex);
+    const ilk_status status = ilk_mutex_await_until(&s.mutex, is_full, NULL, deadline_ns);
+    if (status == ILK_OK) {
+        take();
+    } else {
+        ex_assert(s.full == 0);
+    }
+    ilk_mutex_unlock(&s.mutex);
+    return status == ILK_OK;
+}
+static void get(void) {
+    ex_assert(get_by(ILK_FOREVER));
+}
+static void get_two(void) {
+    get();
+    get();
+}
+static void get_late(void) {
+    if (!get_by(SOON)) {
+        get();
+    }
+}
+static void check_two(void) {
+    ex_assert(s.taken == 2 && s.full == 0);
+    ex_expect((s.mutex.word & UINT32_C(0x3FFFFFFF)) == 0, "the mutex's word is 0x%x", s.mutex.word);
+    ex_expect((s.mutex.settings & 4) == 0, "the mutex's settings are 0x%x: it is said to be awaited",
+              s.mutex.settings);
+}
+
+#define BUFFER(identifier, text, ...)                                                                        \
+    EX_SCENARIO(identifier) {                                                                                \
+        .name = "condition-" text, .claim = "every element is moved once, and every wait ends",              \
+        .setup = setup, .threads = {__VA_ARGS__}, .check = check_two, .timeouts = 1, .spurious_wakeups = 1   \
+    }
+
+BUFFER(two, "put-get", put_two, get_two);
+BUFFER(consumers, "put-get-get", put_two, get, get);
+BUFFER(producers, "put-put-get", put, put, get_two);
+BUFFER(late, "put-get-get_late", put_two, get, get_late);
+
+/* ---- The same where the kernel keeps the mutex's waiters ---- */
+
+#if !defined(ILK_PARK_BACKEND_PTHREAD)
+static void setup_inherit(void) {
+    begin(true);
+}
+static void pass_by(void) { /* its wait for the mutex may time out: then the kernel leaves no mark */
+    if (ilk_mutex_lock_until(&s.mutex, SOON) == ILK_OK) {
+        ilk_mutex_unlock(&s.mutex);
+    }
+}
+static void put_past(void) {
+    ilk_mutex_lock(&s.mutex);
+    ilk_mutex_unlock(&s.mutex);
+    put();
+}
+static void check_one(void) {
+    ex_assert(s.taken == 1 && s.full == 0);
+}
+EX_SCENARIO(inherit){
+    .name = "condition-inherit-put-get-lock_until",
+    .claim = "a waiter is judged also after the kernel has left the mutex without a mark",
+    .setup = setup_inherit,
+    .threads = {get, put_past, pass_by},
+    .check = check_one,
+    .timeouts = 1,
+};
+EX_SCENARIO(inherit_two){
+    .name = "condition-inherit-put-get-get",
+    .claim = "every element is moved once, and every wait ends",
+    .setup = setup_inherit,
+    .threads = {put_two, get, get},
+    .check = check_two,
+};
+EX_MUST_REACH(inherit_states){
+    {"condition-inherit-*", {EX_CONDITION_SLEEPS, EX_CONDITION_CHOSEN}},
+    {"condition-inherit-put-get-lock_until", {EX_CONDITION_RETAKEN}},
+};
+#endif
+
+/* ---- A reader–writer lock ---- */
+
+static bool has_begun(void *unused) {
+    (void)unused;
+    ilk_plain_read(&s.steps, sizeof s.steps);
+    return s.steps > 0;
+}
+static void step(void) {
+    ilk_rwlock_write_lock(&s.lock);
+    ilk_plain_write(&s.steps, sizeof s.steps);
+    s.steps++;
+    ilk_rwlock_write_unlock(&s.lock);
+}
+static void step_and_downgrade(void) {
+    ilk_rwlock_write_lock(&s.lock);
+    ilk_plain_write(&s.steps, sizeof s.steps);
+    s.steps++;
+    ilk_rwlock_downgrade(&s.lock);
+    ilk_rwlock_read_unlock(&s.lock);
+}
+static void read_when_begun(void) {
+    ilk_rwlock_read_lock(&s.lock);
+    ex_assert(ilk_rwlock_read_await_until(&s.lock, has_begun, NULL, ILK_FOREVER) == ILK_OK);
+    ex_assert(has_begun(NULL));
+    ilk_rwlock_read_unlock(&s.lock);
+}
+static void write_when_begun(void) {
+    ilk_rwlock_write_lock(&s.lock);
+    if (ilk_rwlock_write_await_until(&s.lock, has_begun, NULL, SOON) != ILK_OK) {
+        ex_assert(!has_begun(NULL));
+        ex_assert(ilk_rwlock_write_await_until(&s.lock, has_begun, NULL, ILK_FOREVER) == ILK_OK);
+    }
+    ilk_plain_write(&s.steps, sizeof s.steps);
+    s.steps++;
+    ilk_rwlock_write_unlock(&s.lock);
+}
+static void check_lock(void) {
+    ex_expect((s.lock.word & UINT32_C(0xFFFFC07F)) == 0, "the lock's word is 0x%x", s.lock.word);
+}
+
+#define LOCK(identifier, text, ...)                                                                          \
+    EX_SCENARIO(identifier) {                                                                                \
+        .name = "condition-rwlock-" text, .claim = "a writer that leaves wakes those whose condition holds", \
+        .setup = setup, .threads = {__VA_ARGS__}, .check = check_lock, .timeouts = 1                         \
+    }
+
+LOCK(readers, "step-read-read", step, read_when_begun, read_when_begun);
+LOCK(mixed, "step-read-write", step, read_when_begun, write_when_begun);
+LOCK(writers, "step-write-write", step, write_when_begun, write_when_begun);
+LOCK(downgraded, "downgrade-read-write", step_and_downgrade, read_when_begun, write_when_begun);
+
+/* ---- Tasks ---- */
+
+/* What a task's thread would do, with `resumed` for its continuation. */
+static struct {
+    ilk__task_wait *wait;
+    ILK_ATOMIC(uint32_t) resumed; /* by the writer */
+} task;
+
+static void resume(void *unused) {
+    (void)unused;
+    ilk_atomic_fetch_add(&task.resumed, 1, memory_order_release);
+}
+static void setup_task(void) {
+    begin(false);
+    task.resumed = 0;
+    task.wait = ilk__task_wait_create(is_full, resume, NULL, true);
+    ilk_mutex_lock(&s.mutex);
+    ilk__task_wait_begin_mutex(&s.mutex, task.wait);
+    ilk_mutex_unlock(&s.mutex);
+}
+static void cancel_task(void) {
+    const bool was_first = ilk__task_wait_cancel(task.wait);
+    while (!was_first && ilk_atomic_load(&task.resumed, memory_order_acquire) == 0) {
+        ilk_cpu_relax();
+    }
+    ilk_mutex_lock(&s.mutex);
+    if (ilk__task_wait_judge_mutex(&s.mutex, task.wait)) {
+        take();
+    }
+    ilk__task_wait_end_mutex(&s.mutex, task.wait);
+    ilk_mutex_unlock(&s.mutex);
+}
+static void check_cancelled(void) {
+    ilk__task_wait_destroy(task.wait);
+    ex_assert(task.resumed <= 1);
+    ex_assert(s.taken + s.full == 2);
+}
+EX_SCENARIO(task_cancelled){
+    .name = "condition-task-put-get-cancel",
+    .claim = "a task that is cancelled swallows no wake-up",
+    .setup = setup_task,
+    .threads = {put_two, get, cancel_task},
+    .check = check_cancelled,
+};
+
+/* ---- Freeing ---- */
+
+static struct {
+    ilk_mutex *mutex;
+    bool ready; /* guarded */
+} heap;
+
+static void setup_heap(void) {
+    heap.mutex = ex_allocate(sizeof *heap.mutex, 16);
+    ilk_mutex_init(heap.mutex, false);
+    heap.ready = false;
+}
+static bool is_ready(void *unused) {
+    (void)unused;
+    ilk_plain_read(&heap.ready, sizeof heap.ready);
+    return heap.ready;
+}
+static void await_and_free(void) {
+    ilk_mutex *mutex = heap.mutex;
+    ilk_mutex_lock(mutex);
+    if (ilk_mutex_await_until(mutex, is_ready, NULL, SOON) != ILK_OK) {
+        ex_assert(ilk_mutex_await_until(mutex, is_ready, NULL, ILK_FOREVER) == ILK_OK);
+    }
+    ilk_mutex_unlock(mutex);
+    ex_free(mutex);
+}
+static void make_ready(void) {
+    ilk_mutex *mutex = heap.mutex;
+    ilk_mutex_lock(mutex);
+    ilk_plain_write(&heap.ready, sizeof heap.ready);
+    heap.ready = true;
+    ilk_mutex_unlock(mutex);
+}
+EX_SCENARIO(freed){
+    .name = "condition-freed-by-the-waiter",
+    .claim = "an unlock that wakes does not touch the mutex after it is free",
+    .setup = setup_heap,
+    .threads = {await_and_free, make_ready},
+    .timeouts = 1,
+    .spurious_wakeups = 1,
+};
+
+/* ---- ilk_condition ---- */
+
+static void signal_put(void) {
+    ilk_mutex_lock(&s.mutex);
+    while (s.full != 0) {
+        ex_assert(ilk_condition_wait_until(&s.emptied, &s.mutex, ILK_FOREVER) == ILK_OK);
+    }
+    fill();
+    ilk_mutex_unlock(&s.mutex);
+    ilk_condition_signal(&s.filled); /* without the mutex */
+}
+static void signal_put_two(void) {
+    signal_put();
+    signal_put();
+}
+static void signal_get_by(uint64_t deadline_ns) {
+    ilk_mutex_lock(&s.mutex);
+    while (s.full == 0) {
+        if (ilk_condition_wait_until(&s.filled, &s.mutex, deadline_ns) != ILK_OK) {
+            deadline_ns = ILK_FOREVER;
+        }
+    }
+    take();
+    ilk_condition_signal(&s.emptied);
+    ilk_mutex_unlock(&s.mutex);
+}
+static void signal_get(void) {
+    signal_get_by(ILK_FOREVER);
+}
+static void signal_get_two(void) {
+    signal_get();
+    signal_get();
+}
+static void signal_get_late(void) {
+    signal_get_by(SOON);
+}
+static void check_signals(void) {
+    check_two();
+    ex_assert(s.filled.word == 0 && s.emptied.word == 0);
+}
+
+#define SIGNALS(identifier, text, ...)                                                                       \
+    EX_SCENARIO(identifier) {                                                                                \
+        .name = "condition-signal-" text, .claim = "no signal is lost, and a late wait takes none",          \
+        .setup = setup, .threads = {__VA_ARGS__}, .check = check_signals, .timeouts = 1,                     \
+        .spurious_wakeups = 1                                                                                \
+    }
+
+SIGNALS(signal_two, "put-get", signal_put_two, signal_get_two);
+SIGNALS(signal_consumers, "put-get-get_late", signal_put_two, signal_get, signal_get_late);
+
+static void await_begun(void) {
+    ilk_rwlock_read_lock(&s.lock);
+    while (!has_begun(NULL)) {
+        ex_assert(ilk_condition_read_wait_until(&s.filled, &s.lock, ILK_FOREVER) == ILK_OK);
+    }
+    ilk_rwlock_read_unlock(&s.lock);
+}
+static void step_and_broadcast(void) {
+    step();
+    ilk_condition_broadcast(&s.filled);
+}
+EX_SCENARIO(broadcast){
+    .name = "condition-broadcast-read-read",
+    .claim = "a broadcast wakes every waiter",
+    .setup = setup,
+    .threads = {step_and_broadcast, await_begun, await_begun},
+};
+
+static struct { ilk_condition *condition; } heap_condition;
+
+static void setup_heap_condition(void) {
+    setup();
+    heap_condition.condition = ex_allocate(sizeof *heap_condition.condition, 16);
+    ilk_condition_init(heap_condition.condition);
+}
+static void wait_and_free(void) {
+    ilk_condition *condition = heap_condition.condition;
+    ilk_mutex_lock(&s.mutex);
+    while (s.full == 0) {
+        (void)ilk_condition_wait_until(condition, &s.mutex, ILK_FOREVER);
+    }
+    ilk_mutex_unlock(&s.mutex);
+    ex_free(condition);
+}
+static void fill_and_signal(void) {
+    ilk_mutex_lock(&s.mutex);
+    fill();
+    ilk_condition_signal(heap_condition.condition);
+    ilk_mutex_unlock(&s.mutex);
+}
+EX_SCENARIO(condition_freed){
+    .name = "condition-signal-freed-by-the-waiter",
+    .claim = "a signal does not touch the condition once its waiter may run",
+    .setup = setup_heap_condition,
+    .threads = {wait_and_free, fill_and_signal},
+    .spurious_wakeups = 1,
+};
+
+EX_MUST_REACH(states){
+    {"condition-put-* condition-rwlock-*", {EX_CONDITION_SLEEPS, EX_CONDITION_CHOSEN}},
+    {"condition-put-get-get", {EX_CONDITION_LEFT_TO_WOKEN, EX_CONDITION_WOKEN_TOO_LATE}},
+    {"condition-put-get-get_late condition-freed-by-the-waiter", {EX_CONDITION_LATE_AND_CHOSEN}},
+    {"condition-signal-* condition-broadcast-*", {EX_CONDITION_SIGNALS}},
+    {"condition-signal-put-get-get_late", {EX_CONDITION_LATE, EX_CONDITION_LATE_AND_SIGNALLED}},
+};
