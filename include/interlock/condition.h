@@ -38,8 +38,8 @@
  * Guarantees of the three await calls
  *   A  The caller holds the lock before and after, whatever the answer; while it waits other threads may take it.
  *      ILK_OK: the predicate holds. ILK_TIMEDOUT: it did not when the lock had been taken again at the limit or later.
- *   B  No wake-up is lost: if the predicate holds when a thread gives a mutex up, or a lock that it held for writing, the
- *      waiter is woken, or a woken waiter that writes goes before it and judges it in turn. What held and no longer
+ *   B  No wake-up is lost: if the predicate holds when a thread gives a mutex up, or a lock that it held for writing,
+ *      the waiter is woken, or a woken waiter that writes goes before it and judges it in turn. What held and no longer
  *      holds when the waiter has the lock is as if it never had.
  *   C  No thread is woken whose predicate is false. A woken thread finds it false only where a running thread took the
  *      lock first and undid it; the waiter keeps its place.
@@ -61,7 +61,9 @@
  *      mutex or after it. First come, first served. The mutex is held again on return, whatever the answer.
  *   G  A signal wakes one waiter, and no other thread: a wait does not end without a signal but at its limit, and one
  *      that has timed out has taken none. Another thread may undo the condition first: wait in a loop all the same.
- *   H  A thread that was woken may free the condition, if no other waits on it.
+ *   H  Where the signaller owns the waiter's mutex, its unlock wakes the waiter, and after a broadcast one after the
+ *      other: none sleeps again for the mutex that the signaller still has.
+ *   I  A thread that was woken may free the condition, if no other waits on it.
  *
  * No wait is a cancellation point. None allocates. Not in signal handlers. Fork: in the child no thread waits; the
  * calling thread holds what it held.

@@ -6,9 +6,21 @@
  *          1 -> 0   the thread that takes out the last    under the bucket's lock
  * A signaller reads the word without that lock. The mutex orders it: a thread that changed what is waited for took the
  * mutex after the waiter had joined, or before the waiter looked.
+ *
+ * A waiter that is woken while the signaller holds the mutex would only sleep again for it. So a signaller that owns
+ * the waiter's mutex moves the waiter to those that wait under the mutex for a predicate (wait/conditions.h), with one
+ * that always holds: the unlock wakes it, and of several one after the other.
+ *
+ *   waiter                            moved by
+ *   in the condition's queue          the signaller, under the bucket's lock, to: granted; or, with `moved`, between
+ *                                     the queues, and before it gives the mutex up in the mutex's queue
+ *                                     its own thread, late, under the bucket's lock, to: out, timed out
+ *   in the mutex's queue              its own thread, under the mutex, to: out
+ * Must not happen: a late waiter takes itself out of a queue that it is not in. It finds `moved`, and takes the mutex,
+ * which the signaller has until the waiter stands in the mutex's queue.
  */
 #include "platform/reaches.h"
-#include "wait/address_queue.h"
+#include "sync/mutex_awaited.h"
 #include <interlock/condition.h>
 #include <stddef.h>
 
@@ -21,47 +33,67 @@ void ilk_condition_init(ilk_condition *condition) {
     raise(condition, 0);
 }
 
-static void join(ilk_condition *condition, struct ilk__address_waiter *self) {
+struct waiter {
+    struct ilk__condition_waiter entry; /* first */
+    ilk_mutex *mutex;                   /* that it waits under, or NULL */
+    bool moved;
+};
+
+static bool always(void *unused) {
+    (void)unused;
+    return true;
+}
+
+static struct ilk__waiter *link_of(struct waiter *self) {
+    return &self->entry.entry.waiter;
+}
+
+static void join(ilk_condition *condition, struct waiter *self) {
     struct ilk__address_bucket *bucket = ilk__address_lock(condition);
-    ilk__address_enqueue(bucket, condition, self);
+    ilk__address_enqueue(bucket, condition, &self->entry.entry);
     raise(condition, 1);
     ilk__address_unlock(bucket);
 }
 
-static void take_out(struct ilk__address_bucket *bucket, ilk_condition *condition,
-                     struct ilk__address_waiter *waiter) {
-    if (ilk__address_dequeue(bucket, condition, waiter)) {
+static void take_out(struct ilk__address_bucket *bucket, ilk_condition *condition, struct waiter *waiter) {
+    if (ilk__address_dequeue(bucket, condition, &waiter->entry.entry)) {
         raise(condition, 0);
     }
 }
 
-static ilk_status sleep_until(ilk_condition *condition, struct ilk__address_waiter *self,
-                              uint64_t deadline_ns) {
-    if (ilk__waiter_sleep(&self->waiter, deadline_ns) == ILK_OK) {
+static ilk_status sleep_until(ilk_condition *condition, struct waiter *self, uint64_t deadline_ns) {
+    if (ilk__waiter_sleep(link_of(self), deadline_ns) == ILK_OK) {
         return ILK_OK;
     }
     struct ilk__address_bucket *bucket = ilk__address_lock(condition);
-    const bool is_late = self->waiter.queued;
+    const bool moved = self->moved;
+    const bool is_late = !moved && link_of(self)->queued;
     if (is_late) {
         take_out(bucket, condition, self);
     }
     ilk__address_unlock(bucket);
     ILK__REACHES(CONDITION_LATE, is_late);
-    ILK__REACHES(CONDITION_LATE_AND_SIGNALLED, !is_late);
-    return is_late ? ILK_TIMEDOUT : ilk__waiter_sleep(&self->waiter, ILK_FOREVER);
+    ILK__REACHES(CONDITION_LATE_AND_MOVED, moved);
+    ILK__REACHES(CONDITION_LATE_AND_SIGNALLED, !is_late && !moved);
+    return is_late ? ILK_TIMEDOUT : moved ? ILK_OK : ilk__waiter_sleep(link_of(self), ILK_FOREVER);
 }
 
 ilk_status ilk_condition_wait_until(ilk_condition *condition, ilk_mutex *mutex, uint64_t deadline_ns) {
-    struct ilk__address_waiter self = {.waiter = {.kind = 0}};
+    struct waiter self = {.entry = {.predicate = always}, .mutex = mutex};
     join(condition, &self);
     ilk_mutex_unlock(mutex);
     const ilk_status status = sleep_until(condition, &self, deadline_ns);
     ilk_mutex_lock(mutex);
+    if (self.moved) {
+        const struct ilk__conditions conditions = ilk__mutex_conditions(mutex);
+        (void)ilk__condition_judge_again(conditions, &self.entry);
+        ilk__condition_leave(conditions, &self.entry);
+    }
     return status;
 }
 
 ilk_status ilk_condition_write_wait_until(ilk_condition *condition, ilk_rwlock *lock, uint64_t deadline_ns) {
-    struct ilk__address_waiter self = {.waiter = {.kind = 0}};
+    struct waiter self = {.mutex = NULL};
     join(condition, &self);
     ilk_rwlock_write_unlock(lock);
     const ilk_status status = sleep_until(condition, &self, deadline_ns);
@@ -70,7 +102,7 @@ ilk_status ilk_condition_write_wait_until(ilk_condition *condition, ilk_rwlock *
 }
 
 ilk_status ilk_condition_read_wait_until(ilk_condition *condition, ilk_rwlock *lock, uint64_t deadline_ns) {
-    struct ilk__address_waiter self = {.waiter = {.kind = 0}};
+    struct waiter self = {.mutex = NULL};
     join(condition, &self);
     ilk_rwlock_read_unlock(lock);
     const ilk_status status = sleep_until(condition, &self, deadline_ns);
@@ -78,24 +110,36 @@ ilk_status ilk_condition_read_wait_until(ilk_condition *condition, ilk_rwlock *l
     return status;
 }
 
+/* A moved waiter stays where it is until the caller has given its mutex up. */
+static void wake(struct waiter *waiter) {
+    if (waiter->moved) {
+        ILK__REACHES(CONDITION_MOVES, true);
+        ilk__condition_join(ilk__mutex_conditions(waiter->mutex), &waiter->entry);
+    } else {
+        ILK__REACHES(CONDITION_SIGNALS, true);
+        ilk__waiter_grant(link_of(waiter));
+    }
+}
+
 static void signal_up_to(ilk_condition *condition, size_t count) {
     if (ilk_atomic_load(&condition->word, memory_order_relaxed) == 0) { /* CN5 */
         return;
     }
-    struct ilk__address_waiters woken = TAILQ_HEAD_INITIALIZER(woken);
+    struct ilk__address_waiters signalled = TAILQ_HEAD_INITIALIZER(signalled);
     struct ilk__address_bucket *bucket = ilk__address_lock(condition);
     struct ilk__address_queue *queue;
     while (count > 0 && (queue = ilk__address_find(bucket, condition)) != NULL) {
         struct ilk__waiter *first = TAILQ_FIRST(&queue->waiters);
-        take_out(bucket, condition, (struct ilk__address_waiter *)first);
-        TAILQ_INSERT_TAIL(&woken, first, link);
+        struct waiter *waiter = (struct waiter *)first;
+        take_out(bucket, condition, waiter);
+        waiter->moved = waiter->mutex != NULL && ilk__mutex_is_mine(waiter->mutex);
+        TAILQ_INSERT_TAIL(&signalled, first, link);
         count--;
     }
     ilk__address_unlock(bucket);
-    struct ilk__waiter *waiter, *following;
-    TAILQ_FOREACH_SAFE(waiter, &woken, link, following) {
-        ILK__REACHES(CONDITION_SIGNALS, true);
-        ilk__waiter_grant(waiter);
+    struct ilk__waiter *each, *following;
+    TAILQ_FOREACH_SAFE(each, &signalled, link, following) {
+        wake((struct waiter *)each);
     }
 }
 

@@ -306,6 +306,10 @@ static void require_owner(const ilk_mutex *mutex, uint32_t self, uint32_t seen, 
     }
 }
 
+bool ilk__mutex_is_mine(const ilk_mutex *mutex) {
+    return names_me(ilk_atomic_load(&mutex->word, memory_order_relaxed), ilk__thread_id()); /* MX4 */
+}
+
 void ilk__mutex_require_owner(const ilk_mutex *mutex, const char *call) {
     require_owner(mutex, ilk__thread_id(), ilk_atomic_load(&mutex->word, memory_order_relaxed),
                   call); /* MX4 */

@@ -10,6 +10,7 @@
 
 /* For the owner, which gives the mutex up on the slow path from here on. */
 struct ilk__conditions ilk__mutex_conditions(ilk_mutex *mutex);
+bool ilk__mutex_is_mine(const ilk_mutex *mutex);
 /* Reports that the calling thread does not own it. */
 void ilk__mutex_require_owner(const ilk_mutex *mutex, const char *call);
 

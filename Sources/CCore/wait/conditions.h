@@ -25,8 +25,8 @@
  *     Each writer judges; one that leaves it to a woken thread leaves it to a writer.
  *   - A waiter leaves while a writer will still wake it. Its thread waits for the grant of a writer that chose it.
  *   - A writer touches the lock after it gave it up: it needs the chosen waiters only, which wait for its grant.
- *   - A task that was cancelled swallows the wake-up. Writer and canceller decide by one step (`granted`); a writer that
- *     comes second chooses the next.
+ *   - A task that was cancelled swallows the wake-up. Writer and canceller decide by one step (`granted`); a writer
+ *     that comes second chooses the next.
  *
  * Source: the conditional critical sections of nsync and Abseil's Mutex; Hoare, "Towards a theory of parallel
  * programming" (1972).

@@ -171,7 +171,7 @@ static void wait_and_free(void *context) {
     memset(shared, 0xA5, sizeof *shared);
     free(shared);
 }
-/* contract: condition.H */
+/* contract: condition.I */
 static void the_woken_thread_may_free_the_condition(void **state) {
     (void)state;
     for (int round = 0; round < stress_rounds(3000); round++) {
