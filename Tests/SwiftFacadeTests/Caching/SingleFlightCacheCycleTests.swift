@@ -77,7 +77,7 @@ import Interlock
 
     @Test func blockingQuestionsInACycleOnOneThreadAreRefused() async {
         await #expect(processExitsWith: .success) {
-            alarm(20)
+            alarm(240)
             let cache = SingleFlightCache<Int, Int>()
             SingleFlightCacheCycleTests.expectRefusal {
                 try SingleFlightCacheCycleTests.ask(cache, 1) {
@@ -93,7 +93,7 @@ import Interlock
 
     @Test func blockingQuestionsInACycleThroughTwoCachesAreRefused() async {
         await #expect(processExitsWith: .success) {
-            alarm(20)
+            alarm(240)
             let numbers = SingleFlightCache<Int, Int>()
             let letters = SingleFlightCache<String, Int>()
             SingleFlightCacheCycleTests.expectRefusal {
@@ -108,7 +108,7 @@ import Interlock
 
     @Test func aTaskThatAsksABlockingQuestionInACycleIsRefused() async {
         await #expect(processExitsWith: .success) {
-            alarm(20)
+            alarm(240)
             let cache = SingleFlightCache<Int, Int>()
             do {
                 _ = try await cache.value(forKey: 1) { () async throws -> Int in
@@ -125,7 +125,7 @@ import Interlock
 
     @Test func aCycleThroughTheThreadsOfAConcurrentMapIsRefused() async {
         await #expect(processExitsWith: .success) {
-            alarm(20)
+            alarm(240)
             let cache = SingleFlightCache<Int, Int>()
             // Two elements wait for each other; the one that a helper has then asks.
             func askOnHelper() throws -> Int {
@@ -146,7 +146,7 @@ import Interlock
 
     @Test func aCycleThroughWorkOnAQueueIsRefused() async {
         await #expect(processExitsWith: .success) {
-            alarm(20)
+            alarm(240)
             let cache = SingleFlightCache<Int, Int>()
             do {
                 _ = try await cache.value(forKey: 1) {

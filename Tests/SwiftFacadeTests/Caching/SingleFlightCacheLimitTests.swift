@@ -133,7 +133,7 @@ final class TimerlessClock: Clock, Sendable {
                 static func == (left: Key, right: Key) -> Bool { left.number == right.number }
                 func hash(into hasher: inout Hasher) { hasher.combine(number) }
             }
-            alarm(20)
+            alarm(240)
             let released = Counter()
             let clock = TimerlessClock()
             let cache = SingleFlightCache<Key, Int>(capacity: 2, maximumAge: .seconds(1), clock: clock)

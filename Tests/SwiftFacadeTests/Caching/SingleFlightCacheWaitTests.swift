@@ -169,7 +169,7 @@ import Interlock
     // The pool's threads are all busy: what is asked for cannot begin.
     @Test func whatHasNotBegunIsReleasedWithItsLastWaiter() async {
         await #expect(processExitsWith: .success) {
-            alarm(120)
+            alarm(240)
             let (busy, open) = (Counter(), Latch(count: 1))
             for _ in 0..<512 {
                 _ = WorkerPool.blocking.submit {
@@ -200,7 +200,7 @@ import Interlock
     // The cooperative threads are all busy: the task cannot begin.
     @Test func aTaskThatHasNotBegunIsReleasedWithItsLastWaiter() async {
         await #expect(processExitsWith: .success) {
-            alarm(120)
+            alarm(240)
             let pool = try WorkerPool(name: "asks", threads: 1)
             let outcome = Promise<Int32>()
             Task(executorPreference: pool) { outcome.fulfil(await SingleFlightCacheWaitTests.askInVain()) }

@@ -267,7 +267,7 @@ private struct ForeignRange: RangeExpression {
     /// outer: [ … inner: [ … outer: waits for its own thread ] ]
     @Test(.timeLimit(.minutes(10))) func aCallThroughAnotherCollectionsClosureIsReportedToo() async {
         let array = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            alarm(20)
+            alarm(240)
             let (outer, inner): (SafeArray<Int>, SafeSet<Int>) = ([1], [1])
             outer.withWriteLock { _ in inner.removeAll { _ in outer.popLast() == nil } }
         }
@@ -276,7 +276,7 @@ private struct ForeignRange: RangeExpression {
         )
         #expect(array?.report.contains("suspended") == false)
         let dictionary = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            alarm(20)
+            alarm(240)
             let (outer, inner): (SafeDictionary<Int, Int>, SafeArray<Int>) = ([1: 1], [1])
             outer.withReadLock { _ in inner.removeAll { _ in outer.removeValue(forKey: 1) == nil } }
         }
@@ -294,7 +294,7 @@ private struct ForeignRange: RangeExpression {
     /// other                                          on the same thread: calls the array
     @Test func aChangeInPlaceThatSuspendsIsNamed() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            alarm(60)
+            alarm(240)
             let pool = try WorkerPool(threads: 1, maximumThreads: 1)
             let array = SafeArray([1])
             let begun = Handshake()

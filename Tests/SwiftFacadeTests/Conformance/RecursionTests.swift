@@ -49,7 +49,7 @@ import Testing
     /// writer                      waits
     @Test func readingAnArrayAgainBehindAWriterIsReported() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            alarm(60)
+            alarm(240)
             let array = SafeArray([1, 2, 3])
             array.withReadLock { _ in
                 Thread { array.append(4) }.start()

@@ -60,7 +60,7 @@ struct DiagnosticsOrderTests {
     @Test func aThreadAboutToWaitForItselfIsReportedAndEndsTheProcess() async {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
             synchronously {
-                alarm(20)
+                alarm(240)
                 Diagnostics.enabled = .order
                 Diagnostics.onReport { report in
                     FileHandle.standardError.write(Data("of kind \(report.kind): \(report)\n".utf8))

@@ -68,7 +68,7 @@ import Interlock
 
     @Test func syncOntoTheCurrentQueueIsReported() async {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            alarm(20)
+            alarm(240)
             let queue = DispatchQueue(label: "org.interlock.photos")
             sync(on: queue) { sync(on: queue) {} }
         }
@@ -82,7 +82,7 @@ import Interlock
 
     @Test func syncFromAsyncWorkOntoItsOwnQueueIsReported() async {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            alarm(20)
+            alarm(240)
             let queue = DispatchQueue(label: "never met before")
             queue.async { sync(on: queue) {} }
             try await Task.sleep(for: .seconds(60))
@@ -93,7 +93,7 @@ import Interlock
     // A, then B, then A: libdispatch sees B only, and hangs.
     @Test func enteringAQueueFurtherOutIsReportedWithBothLabels() async {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            alarm(20)
+            alarm(240)
             let (a, b) = (DispatchQueue(label: "A"), DispatchQueue(label: "B"))
             sync(on: a) { sync(on: b) { sync(on: a) {} } }
         }
@@ -103,7 +103,7 @@ import Interlock
 
     @Test func theFirstOfThreeMayHaveBeenEnteredByAsync() async {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            alarm(20)
+            alarm(240)
             let (a, b) = (GCD.serialQueue(label: "A"), DispatchQueue(label: "B"))
             a.async { sync(on: b) { sync(on: a) {} } }
             try await Task.sleep(for: .seconds(60))
@@ -113,7 +113,7 @@ import Interlock
 
     @Test func syncOntoTheMainQueueFromItselfIsReported() async {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            alarm(20)
+            alarm(240)
             await MainActor.run { sync(on: .main) {} }
         }
         #expect(sentence(result).contains("would wait for itself"))

@@ -53,7 +53,7 @@ import Interlock
     @Test func enteringAConcurrentQueueAgainIsReported() async {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
             func twice(_ queue: DispatchQueue) { GCD.sync(on: queue) { GCD.sync(on: queue) {} } }
-            alarm(20)
+            alarm(240)
             twice(GCD.concurrentQueue(label: "wide"))
         }
         #expect(sentence(result).contains("interlock: GCD.sync(on: \"wide\"): would wait for itself"))

@@ -258,7 +258,7 @@ import Interlock
                     gone.increment()
                 }
             }
-            alarm(20)
+            alarm(240)
             let gone = Counter()
             for _ in 0..<100 {
                 DispatchGroup().wrap { (completion: Completion<Leaving>) in completion.succeed(Leaving(gone))

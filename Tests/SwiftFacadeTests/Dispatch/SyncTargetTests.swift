@@ -17,7 +17,7 @@ import Interlock
 
     @Test func queuesThatShareASerialTargetAreReportedWithItsLabel() async {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            alarm(20)
+            alarm(240)
             let target = GCD.serialQueue(label: "disk")
             let (a, b) = (
                 GCD.serialQueue(label: "A", target: target), GCD.serialQueue(label: "B", target: target)
@@ -35,7 +35,7 @@ import Interlock
 
     @Test func aSharedTargetFurtherDownAndFurtherOutIsReported() async {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            alarm(20)
+            alarm(240)
             let target = GCD.serialQueue(label: "disk")
             let between = GCD.concurrentQueue(label: "between", target: target)
             let (a, b) = (
@@ -50,7 +50,7 @@ import Interlock
     // libdispatch answers for the current queue: "A" was not made by GCD.
     @Test func theTargetOfAPlainQueueIsSeenWhileThatIsCurrent() async {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            alarm(20)
+            alarm(240)
             let target = GCD.serialQueue(label: "disk")
             let a = DispatchQueue(label: "A", target: target)
             let b = GCD.serialQueue(label: "B", target: target)
@@ -61,7 +61,7 @@ import Interlock
 
     @Test func theSerialTargetItselfIsReported() async {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            alarm(20)
+            alarm(240)
             let target = DispatchQueue(label: "disk")
             let a = DispatchQueue(label: "A", target: target)
             sync(on: a) {}
@@ -77,7 +77,7 @@ import Interlock
 
     @Test func aQueueOnTheCurrentOneIsReported() async {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            alarm(20)
+            alarm(240)
             let target = GCD.serialQueue(label: "disk")
             let a = GCD.serialQueue(label: "A", target: target)
             sync(on: target) { sync(on: a) {} }
@@ -87,7 +87,7 @@ import Interlock
 
     @Test func queuesOnTheMainQueueShareIt() async {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            alarm(20)
+            alarm(240)
             let (a, b) = (
                 GCD.serialQueue(label: "A", target: .main), GCD.serialQueue(label: "B", target: .main)
             )
@@ -122,7 +122,7 @@ import Interlock
     // GCD has not met "A" before: the call on it sees it.
     @Test func anOuterPlainSyncIsSeen() async {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            alarm(20)
+            alarm(240)
             let (a, b) = (DispatchQueue(label: "A"), DispatchQueue(label: "B"))
             func plain(_ body: () -> Void) { a.sync(execute: body) }
             plain { sync(on: b) { sync(on: a) {} } }
@@ -132,7 +132,7 @@ import Interlock
 
     @Test func anOuterPlainAsyncIsSeenThroughAGlobalQueue() async {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            alarm(20)
+            alarm(240)
             let a = DispatchQueue(label: "A")
             a.async { sync(on: .global(qos: .utility)) { sync(on: a) {} } }
             try await Task.sleep(for: .seconds(60))
@@ -142,7 +142,7 @@ import Interlock
 
     @Test func workOfAConcurrentQueueThatEntersItIsReported() async {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            alarm(20)
+            alarm(240)
             let queue = DispatchQueue(label: "wide", attributes: .concurrent)
             queue.async { sync(on: queue) {} }
             try await Task.sleep(for: .seconds(60))
@@ -240,7 +240,7 @@ import Interlock
             @Sendable func limited(_ queue: DispatchQueue, _ body: @Sendable () -> Void) {
                 _ = GCD.sync(on: queue, timeout: .seconds(3600), body)
             }
-            alarm(20)
+            alarm(240)
             let (a, b) = (DispatchQueue(label: "A"), DispatchQueue(label: "B"))
             limited(a) { limited(b) { sync(on: a) {} } }
         }

@@ -14,7 +14,7 @@ import Interlock
 @Suite(.timeLimit(.minutes(10))) struct ThreadRefusalTests {
     @Test(arguments: [0, 1]) func concurrentMapGoesOnWithTheThreadsThereAre(spare: Int) async {
         await #expect(processExitsWith: .success) { [spare] in
-            alarm(20)
+            alarm(240)
             refuseThreads(spare: spare)
             func squares() -> [Int] { (0..<100).concurrentMap(maxConcurrency: 4) { $0 * $0 } }
             exit(squares() == (0..<100).map { $0 * $0 } ? EXIT_SUCCESS : EXIT_FAILURE)
@@ -24,7 +24,7 @@ import Interlock
     // Each thread of the pool has a job that waits: the helpers do not begin, and the call does not wait for them.
     @Test func concurrentMapEndsThoughThePoolHasNoThreadLeft() async {
         await #expect(processExitsWith: .success) {
-            alarm(60)
+            alarm(240)
             let (begun, end) = (Handshake(), Handshake())
             for _ in 0..<512 {
                 let accepted = WorkerPool.blocking.submit {
@@ -51,7 +51,7 @@ import Interlock
     // One thread of three is made: its closure may wait for the others, and does not begin.
     @Test(arguments: [0, 1]) func aConcurrentBlockOperationFailsBeforeAnyClosureRuns(spare: Int) async {
         await #expect(processExitsWith: .success) { [spare] in
-            alarm(20)
+            alarm(240)
             let ran = Counter()
             let operation = ConcurrentBlockOperation<Int>(name: "blocks")
             for _ in 0..<3 { operation.addBlock { ran.increment() } }
@@ -81,7 +81,7 @@ import Interlock
             held.wait()
             // The runtime has its timers' and workers' threads from here on.
             try await Task.sleep(for: .milliseconds(1))
-            alarm(20)
+            alarm(240)
             refuseThreads()
             guard try await shared.mutex.withLock(timeout: .milliseconds(20), { $0 }) == nil else { exit(1) }
             let (begun, other) = (Counter(), Counter())
@@ -117,7 +117,7 @@ import Interlock
                 }
             }
             await haveThreadsOfTheRuntime()
-            alarm(60)
+            alarm(240)
             refuseThreads()
             for _ in 0..<rounds {
                 let begun = Counter()
@@ -148,9 +148,8 @@ import Interlock
     /// The timers of suspended waits have a thread; without it, a task sleeps.
     @Test func aTaskWaitsUntilItsLimitThoughNoThreadKeepsTime() async {
         await #expect(processExitsWith: .success) {
-            alarm(20)
-            // The runtime's own threads.
-            try await Task.sleep(for: .milliseconds(1))
+            await haveThreadsOfTheRuntime()
+            alarm(240)
             refuseThreads()
             let begin = ContinuousClock.now
             let isServed = try await FIFOSemaphore(permits: 0).wait(timeout: .milliseconds(20))
@@ -161,7 +160,7 @@ import Interlock
     @Test func tasksAtASharedRingThatGetsNoThreadAreResumed() async {
         await #expect(processExitsWith: .success) {
             await haveThreadsOfTheRuntime()
-            alarm(20)
+            alarm(240)
             refuseThreads()
             let ring = try MPMCRing<Int>(capacity: 1, resumingOnOwnThread: true)
             let popping = Task { try await ring.pop() }
@@ -184,7 +183,7 @@ import Interlock
     @Test func tasksAtASplitRingThatGetsNoThreadAreResumed() async {
         await #expect(processExitsWith: .success) {
             await haveThreadsOfTheRuntime()
-            alarm(20)
+            alarm(240)
             refuseThreads()
             try await SPSCRing<Int>(capacity: 4, resumingOnOwnThread: true).split { producer, consumer in
                 let waiters = producer.waiters

@@ -264,7 +264,7 @@ import Interlock
 
     @Test func aJobThatWaitsForItsOwnPoolIsReported() async {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            alarm(20)
+            alarm(240)
             let pool = try WorkerPool(threads: 1)
             try await pool.run { block(pool) }
         }

@@ -284,13 +284,13 @@ private actor Record {
 
     @Test func claimingTheIsolationOfAnotherIsReported() async {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            alarm(20)
+            alarm(240)
             let executor = SerialPoolExecutor(on: try WorkerPool(name: "actors", threads: 1))
             executor.checkIsolated()
         }
         #expect(sentence(result).contains("SerialPoolExecutor.checkIsolated(\"actors\"): "))
         await #expect(processExitsWith: .success) {
-            alarm(20)
+            alarm(240)
             let executor = try ThreadExecutor()
             let record = Record(executor)
             _ = await record.isIsolated {

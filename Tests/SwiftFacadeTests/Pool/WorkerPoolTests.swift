@@ -166,7 +166,7 @@ import Interlock
 
     @Test func closingAPoolOfTheProcessIsReported() async {
         let closed = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            alarm(20)
+            alarm(240)
             WorkerPool.shared.close()
         }
         #expect(sentence(closed).contains("interlock: WorkerPool.close(\"shared\"): "))
@@ -174,12 +174,12 @@ import Interlock
             processExitsWith: .signal(SIGABRT),
             observing: [\.standardErrorContent]
         ) {
-            alarm(20)
+            alarm(240)
             WorkerPool.blocking.closeNow()
         }
         #expect(sentence(closedNow).contains("interlock: WorkerPool.closeNow(\"blocking\"): "))
         let waited = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            alarm(20)
+            alarm(240)
             try await WorkerPool.shared.wait()
         }
         #expect(sentence(waited).contains("interlock: WorkerPool.wait(\"shared\"): "))

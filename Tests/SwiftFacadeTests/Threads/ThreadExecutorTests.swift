@@ -144,7 +144,7 @@ private func wait(_ executor: ThreadExecutor) { executor.wait() }
     func aJobThatWaitsForItsExecutorIsReported(limit: Duration?) async {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
             [limit] in
-            alarm(60)
+            alarm(240)
             let executor = try ThreadExecutor(name: "itself")
             await Pinned(executor).run { _ in
                 if let limit { _ = wait(executor, limit) } else { wait(executor) }
@@ -157,7 +157,7 @@ private func wait(_ executor: ThreadExecutor) { executor.wait() }
 
     @Test func aJobAfterTheEndIsReported() async {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            alarm(60)
+            alarm(240)
             let executor = try ThreadExecutor(name: "gone")
             let actor = Pinned(executor)
             await actor.add(1)

@@ -67,7 +67,7 @@ import Interlock
     // The system's stacks are of 8 MB or less: there the process would end.
     @Test func theThreadHasItsStack() async {
         await #expect(processExitsWith: .success) {
-            alarm(60)
+            alarm(240)
             let worker = try WorkerThreadLifeTests.make(stackSize: 64 << 20) { size in
                 exit(WorkerThreadLifeTests.grow(size) > 0 ? EXIT_SUCCESS : 1)
             }
@@ -81,7 +81,7 @@ import Interlock
     @Test(.enabled(if: onLinux, "other systems have nice values of processes only"))
     func aRefusedNiceValueIsAnErrorAndTheThreadMayBeStartedLater() async {
         await #expect(processExitsWith: .success) {
-            alarm(60)
+            alarm(240)
             // Without privilege, and without room below 0.
             var none = rlimit(rlim_cur: 0, rlim_max: 0)
             guard setNiceLimit(&none) == 0, geteuid() != 0 || setuid(65_534) == 0 else { exit(1) }
@@ -109,7 +109,7 @@ import Interlock
     @Test(.enabled(if: onLinux, "RLIMIT_NPROC counts threads there"))
     func aThreadThatTheSystemRefusesMayBeStartedLater() async {
         await #expect(processExitsWith: .success) {
-            alarm(60)
+            alarm(240)
             // More than the address space: no thread.
             let worker = try WorkerThreadLifeTests.make(stackSize: 1 << 50)
             guard worker.tryPost(1).isPushed else { exit(1) }
@@ -127,7 +127,7 @@ import Interlock
     #if os(Linux)
     @Test func aThreadThatWasRefusedOnceRunsWhenItIsStartedAgain() async {
         await #expect(processExitsWith: .success) {
-            alarm(60)
+            alarm(240)
             // Root is exempt from the limit.
             guard geteuid() != 0 || setuid(65_534) == 0 else { exit(1) }
             let threads = __rlimit_resource_t(__RLIMIT_NPROC.rawValue)
@@ -212,7 +212,7 @@ import Interlock
 
     /// Runs `body` in the handler of a thread with room for one message, with itself.
     private static func inHandler(_ body: @escaping @Sendable (WorkerThread<Int>) -> Void) async throws {
-        alarm(60)
+        alarm(240)
         let itself = Promise<WorkerThread<Int>>()
         let worker = try make { _ in
             itself.block()

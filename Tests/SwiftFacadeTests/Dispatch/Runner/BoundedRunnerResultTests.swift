@@ -253,7 +253,7 @@ import Interlock
 
     @Test func aJobThatWaitsForItsRunnerIsReported() async {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            alarm(20)
+            alarm(240)
             let runner = BoundedRunner(limit: 2, name: "downloads")
             runner.submit { runner.waitUntilIdle() }
             try await Task.sleep(for: .seconds(60))

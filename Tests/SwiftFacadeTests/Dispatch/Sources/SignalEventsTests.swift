@@ -155,7 +155,7 @@ import Interlock
     // contract: GCD, SignalEvent, SignalEvents, UnixSignal
     @Test func afterTheEndTheSignalActsAgain() async {
         let result = await #expect(processExitsWith: .signal(SIGTERM), observing: [\.standardErrorContent]) {
-            alarm(60)
+            alarm(240)
             let events = try GCD.signals(.sigterm)
             await SignalEventsTests.receive(SIGTERM)
             for await event in events {
@@ -172,7 +172,7 @@ import Interlock
     // contract: SignalEvents
     @Test func aChildOfForkTellsItsParentNothing() async {
         await #expect(processExitsWith: .success) {
-            alarm(60)
+            alarm(240)
             let events = try GCD.signals(.sigusr1, .sigusr2)
             let forked = await blocking { () -> Int32 in
                 // Swift does not offer it.
@@ -217,7 +217,7 @@ import Interlock
     // contract: GCD, SignalsUnavailable
     @Test func withoutADescriptorNoSignalIsReceived() async {
         await #expect(processExitsWith: .success) {
-            alarm(60)
+            alarm(240)
             await Task.yield()
             var limit = rlimit(rlim_cur: 3, rlim_max: 3)
             setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)

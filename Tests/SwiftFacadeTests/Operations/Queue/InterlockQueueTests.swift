@@ -352,7 +352,7 @@ import Interlock
 
     @Test func aSecondEnqueueIsReported() async {
         let twice = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            alarm(20)
+            alarm(240)
             let operation = AsyncOperation<Void>(name: "twice") {}
             InterlockQueue(name: "first", isSuspended: true).enqueue(operation)
             let first = InterlockQueue(name: "held", isSuspended: true)
@@ -366,7 +366,7 @@ import Interlock
             )
         )
         let foreign = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            alarm(20)
+            alarm(240)
             let first = InterlockQueue(name: "held", isSuspended: true)
             let operation = BlockOperation {}
             operation.name = "block"
@@ -382,7 +382,7 @@ import Interlock
             processExitsWith: .signal(SIGABRT),
             observing: [\.standardErrorContent]
         ) {
-            alarm(20)
+            alarm(240)
             let operation = AsyncOperation<Void>(name: "done") {}
             operation.start()
             InterlockQueue().enqueue(operation)
@@ -392,7 +392,7 @@ import Interlock
 
     @Test func aLimitBelowOneIsReported() async {
         let limit = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            alarm(20)
+            alarm(240)
             _ = InterlockQueue(name: "none", limit: 0)
         }
         #expect(sentence(limit).contains("interlock: InterlockQueue.init(\"none\"): a limit of 0"))

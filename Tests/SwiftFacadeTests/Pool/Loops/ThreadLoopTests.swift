@@ -412,17 +412,17 @@ import Interlock
 
     @Test func aLimitBelowOneIsReported() async {
         let each = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            alarm(20)
+            alarm(240)
             try await (0..<3).concurrentForEach(maxConcurrency: 0) { _ in }
         }
         #expect(sentence(each).contains("concurrentForEach(maxConcurrency: 0): at least one element"))
         let map = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            alarm(20)
+            alarm(240)
             _ = try await (0..<3).concurrentMap(maxConcurrency: -1) { _ async in }
         }
         #expect(sentence(map).contains("concurrentMap(maxConcurrency: -1): at least one element"))
         let chunk = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            alarm(20)
+            alarm(240)
             try await (0..<3).concurrentForEachChunk(maxConcurrency: 0) { _ in }
         }
         #expect(sentence(chunk).contains("concurrentForEachChunk(maxConcurrency: 0): at least one element"))
