@@ -21,7 +21,7 @@ enum { most_queues = 101 };
 /* Nanoseconds for each hand-over. */
 struct Contender {
     std::string name;
-    double (*turns)(unsigned count);                                    /* two threads in turn */
+    double (*turns)(unsigned count);                                          /* two threads in turn */
     double (*buffer)(unsigned producers, unsigned consumers, unsigned count); /* a buffer of 64 places */
     double (*distinct)(unsigned waiters, unsigned count); /* each waits for a number of its own */
 };
@@ -150,7 +150,8 @@ template <class Lock> double measure_distinct(unsigned waiters, unsigned count) 
             for (unsigned round = 1; round <= count; round++) {
                 state.lock.lock();
                 state.lock.await(
-                    0, [](void *context) { return static_cast<const State *>(context)->is_answered; }, &state);
+                    0, [](void *context) { return static_cast<const State *>(context)->is_answered; },
+                    &state);
                 state.is_answered = false;
                 state.chosen = (round - 1) % waiters + 1;
                 state.lock.changed(state.chosen);

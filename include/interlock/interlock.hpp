@@ -49,6 +49,7 @@
 
 #include <interlock/interlock.h>
 
+#include <interlock/cxx/condition.hpp>
 #include <interlock/cxx/deadline.hpp>
 #include <interlock/cxx/locks.hpp>
 #include <interlock/cxx/pool.hpp>
