@@ -86,8 +86,14 @@ bool ilk__condition_claim(struct ilk__condition_waiter *waiter) {
                                        memory_order_relaxed, memory_order_relaxed);
 }
 
-static bool may_be_chosen(const struct ilk__condition_waiter *waiter, bool writer_is_woken) {
-    return !waiter->woken && (waiter->reads || !writer_is_woken);
+/* Those that write and are woken. */
+struct woken {
+    bool thread, task;
+};
+
+/* A task may have to wait for a thread to run on, which waits here: it is never the only one that is woken. */
+static bool may_be_chosen(const struct ilk__condition_waiter *waiter, struct woken writers) {
+    return !waiter->woken && (waiter->reads || !(writers.thread || (is_task(waiter) && writers.task)));
 }
 
 struct ilk__condition_waiter *ilk__conditions_choose(struct ilk__conditions conditions, const char *call) {
@@ -103,20 +109,22 @@ struct ilk__condition_waiter *ilk__conditions_choose(struct ilk__conditions cond
         return NULL;
     }
     /* The lock is held for writing: none joins, leaves or migrates. */
-    bool writer_is_woken = queue->woken > 0;
-    ILK__REACHES(CONDITION_LEFT_TO_WOKEN, writer_is_woken);
+    struct woken writers = {queue->woken > 0, false};
+    ILK__REACHES(CONDITION_LEFT_TO_WOKEN, writers.thread);
     struct ilk__waiter *each;
     TAILQ_FOREACH(each, &queue->waiters, link) {
         struct ilk__condition_waiter *waiter = (struct ilk__condition_waiter *)each;
-        if (!may_be_chosen(waiter, writer_is_woken) || !ilk__condition_holds(conditions.lock, waiter) ||
+        if (!may_be_chosen(waiter, writers) || !ilk__condition_holds(conditions.lock, waiter) ||
             (is_task(waiter) && !ilk__condition_claim(waiter))) {
             continue;
         }
         ILK__REACHES(CONDITION_CHOSEN, true);
         waiter->woken = true;
-        if (!waiter->reads) {
-            writer_is_woken = true;
-            queue->woken += is_task(waiter) ? 0 : 1;
+        if (!waiter->reads && is_task(waiter)) {
+            writers.task = true;
+        } else if (!waiter->reads) {
+            writers.thread = true;
+            queue->woken++;
         }
         *next = waiter;
         next = &waiter->chosen;

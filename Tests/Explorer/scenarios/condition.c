@@ -83,6 +83,9 @@ static void get_late(void) {
         get();
     }
 }
+static void check_one_taken(void) {
+    ex_assert(s.taken == 1 && s.full == 0);
+}
 static void check_two(void) {
     ex_assert(s.taken == 2 && s.full == 0);
     ex_expect((s.mutex.word & UINT32_C(0x3FFFFFFF)) == 0, "the mutex's word is 0x%x", s.mutex.word);
@@ -117,15 +120,12 @@ static void put_past(void) {
     ilk_mutex_unlock(&s.mutex);
     put();
 }
-static void check_one(void) {
-    ex_assert(s.taken == 1 && s.full == 0);
-}
 EX_SCENARIO(inherit){
     .name = "condition-inherit-put-get-lock_until",
     .claim = "a waiter is judged also after the kernel has left the mutex without a mark",
     .setup = setup_inherit,
     .threads = {get, put_past, pass_by},
-    .check = check_one,
+    .check = check_one_taken,
     .timeouts = 1,
 };
 EX_SCENARIO(inherit_two){
@@ -236,6 +236,25 @@ EX_SCENARIO(task_cancelled){
     .setup = setup_task,
     .threads = {put_two, get, cancel_task},
     .check = check_cancelled,
+};
+
+/* A task that is never run: what it was woken for, a thread gets too. */
+static void put_one(void) {
+    put();
+}
+static void end_task(void) {
+    ilk_mutex_lock(&s.mutex);
+    ilk__task_wait_end_mutex(&s.mutex, task.wait);
+    ilk_mutex_unlock(&s.mutex);
+    ilk__task_wait_destroy(task.wait);
+    check_one_taken();
+}
+EX_SCENARIO(task_without_a_thread){
+    .name = "condition-task-that-does-not-run",
+    .claim = "a woken task that has no thread keeps no thread asleep",
+    .setup = setup_task,
+    .threads = {put_one, get},
+    .check = end_task,
 };
 
 /* ---- Freeing ---- */
