@@ -18,8 +18,8 @@
  *     takes the lock, judges again
  *
  * Chosen by one writer: every reader whose predicate holds; of those that write the first, unless a thread that writes
- * is woken already and on its way: it will give the lock up, and judge then. Where the first is a task, the first thread
- * too: the task may have to wait for a thread to run on.
+ * is woken already and on its way: it will give the lock up, and judge then. Where the first is a task, the first
+ * thread too: the task may have to wait for a thread to run on.
  *
  * Must not happen
  *   - The lock is free, a predicate holds, and neither its waiter nor a writer that judges it later has been woken.
