@@ -60,6 +60,7 @@
     STATE(CONDITION_SIGNALS, "a waiter on a condition is signalled")                                         \
     STATE(CONDITION_LATE, "its time is up, and it leaves the queue")                                         \
     STATE(CONDITION_LATE_AND_SIGNALLED, "its time is up, and it has been signalled")                         \
+    STATE(CALLS_WAITED_FOR, "an owner waits for a call that uses what it owns")                               \
     STATE(FENCE_LEAVES, "a thread gives membarrier up")                                                      \
     STATE(FENCE_AWAITS_LEAVER, "a thread fences while another gives membarrier up")                          \
     STATE(EVENT_FENCED_UP, "a sleeper raises FENCED on an event count")                                      \
@@ -69,7 +70,6 @@
     STATE(EVENT_ACKNOWLEDGED, "a woken thread acknowledges its wake-up")                                     \
     STATE(EVENT_FLAGGED, "a publisher finds a flag of the owner and no thread")                              \
     /* ring/ */                                                                                              \
-    STATE(HOOK_WAITED_FOR, "set_notify waits for a call of the hook")                                        \
     STATE(SPSC_SLEEPS, "a side of an spsc parks")                                                            \
     STATE(SPSC_WAKES, "a side of an spsc wakes the other")                                                   \
     STATE(SPSC_FENCED_UP, "a side of an spsc raises FENCED")                                                 \
