@@ -54,7 +54,7 @@
  * Signal handlers: a handler may make the try_ calls, close, count and is_closed, whatever it interrupted; a call that
  * it interrupts in the middle of a slot is a call in progress (D). An armed hook then runs in the handler. Not the
  * others: what the thread has reserved or shown is listed, and an overwriting push may wait for the thread itself. (Not
- * with the pthread park backend.)
+ * with the pthread park backend, nor where the ring is in a wait set.)
  *
  * Fork: as ilk_spsc (docs/fork.md).
  *

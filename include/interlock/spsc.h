@@ -57,7 +57,8 @@
  *
  * Signal handlers: a handler may be the producer or the consumer, also of the thread whose other part it interrupts:
  * it may make that part's calls but the waiting and arming ones, count and is_closed; and it may close, whatever it
- * interrupted. An armed hook then runs in the handler. (Not with the pthread park backend.)
+ * interrupted. An armed hook then runs in the handler. (Not with the pthread park backend, nor where the ring is in a
+ * wait set.)
  *
  * Fork: in the child a ring that no other thread was in a call on is as it was, and a closed one is closed; another is
  * left as it is, not even destroyed (docs/fork.md).

@@ -69,8 +69,9 @@
  * deadline 0, until that answers ILK_TIMEDOUT, after which it is not readable. A wait that answers fewer leaves it
  * so. It is the set's: the caller neither reads nor closes it. A set of which it is not asked has none.
  *
- * Signal handlers. The calls of a ring that is in a set, and a latch's count_down while any latch is in a set, wait
- * for a short lock when they notify: a handler may not make them. Semaphores are as ever.
+ * Signal handlers. The calls of a ring that is in a set, and the count_down that opens a latch which is waited for
+ * while any latch is in a set, wait for a short lock when they notify: a handler may not make them. Semaphores are as
+ * ever.
  *
  * Misuse: two threads wait at once; a set is destroyed while one waits; a ring or semaphore is destroyed that is in a
  * set.

@@ -7,6 +7,7 @@
 #include <diagnostics/misuse.h>
 #include <errno.h>
 #include <interlock/deadline.h>
+#include <interlock/park.h>
 #include <platform/clock.h>
 #include <platform/event_descriptor.h>
 #include <platform/exit.h>
@@ -101,7 +102,7 @@ void ilk__event_descriptor_close(int descriptor) {
 void ilk__event_descriptor_raise(int descriptor) {
     (void)descriptor;
     if (ilk_atomic_exchange(&ex_descriptor_word, 1, memory_order_seq_cst) == 0) {
-        ilk__futex_wake(&ex_descriptor_word, 1);
+        ilk_park_wake(&ex_descriptor_word, ILK_PARK_ALL);
     }
 }
 
