@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A server thread that waits for three rings of different kinds, a timer and the end of it all: orders and cancellations
- * that clients push, receipts that it pushes where there is room, and a semaphore that stops it. The rings are in one wait
- * set, whose descriptor stands beside a timerfd in an epoll. Each order is answered by one receipt; the main thread counts
- * them.
+ * A server thread that waits for three rings of different kinds, a timer and the end of it all: orders and
+ * cancellations that clients push, receipts that it pushes where there is room, and a semaphore that stops it. They
+ * are in one wait set, whose descriptor stands beside a timerfd in an epoll. Each order is answered by one receipt; the
+ * main thread counts them.
  */
 #include <interlock/wait_set.h>
 #include <pthread.h>

@@ -7,9 +7,7 @@
 #include <diagnostics/misuse.h>
 #include <errno.h>
 #include <interlock/deadline.h>
-#include <interlock/park.h>
 #include <platform/clock.h>
-#include <platform/event_descriptor.h>
 #include <platform/exit.h>
 #include <platform/futex.h>
 #include <platform/identity.h>
@@ -81,34 +79,6 @@ void ilk__futex_wake(const ILK_ATOMIC(uint32_t) * word, uint32_t count) {
         ex_trace(NULL, "futex wake %p", (const void *)word);
     }
     ex_wake(EX_ON_FUTEX, word, count);
-}
-
-/* One descriptor, a word that scenarios wait for as for an eventfd: they sleep on it while it is 0. */
-ILK_ATOMIC(uint32_t) ex_descriptor_word;
-
-bool ilk__event_descriptor_exists(void) {
-    return true;
-}
-
-int ilk__event_descriptor_open(void) {
-    return 0;
-}
-
-void ilk__event_descriptor_close(int descriptor) {
-    (void)descriptor;
-}
-
-/* System calls order memory. */
-void ilk__event_descriptor_raise(int descriptor) {
-    (void)descriptor;
-    if (ilk_atomic_exchange(&ex_descriptor_word, 1, memory_order_seq_cst) == 0) {
-        ilk_park_wake(&ex_descriptor_word, ILK_PARK_ALL);
-    }
-}
-
-void ilk__event_descriptor_lower(int descriptor) {
-    (void)descriptor;
-    ilk_atomic_exchange(&ex_descriptor_word, 0, memory_order_seq_cst);
 }
 
 uint64_t ilk__clock_now_ns(void) {
