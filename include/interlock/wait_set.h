@@ -73,6 +73,9 @@
  * while any latch is in a set, wait for a short lock when they notify: a handler may not make them. Semaphores are as
  * ever.
  *
+ * A set and what is in it belong to one copy of the library: a program that has several, linked statically into shared
+ * objects, uses them through one.
+ *
  * Misuse: two threads wait at once; a set is destroyed while one waits; a ring or semaphore is destroyed that is in a
  * set.
  *

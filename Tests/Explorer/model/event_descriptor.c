@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The port to event descriptors (platform/event_descriptor.h) in the model: one descriptor, a word. A scenario waits for
- * it as for an eventfd: it parks on the word while that is 0. System calls order memory.
+ * The port to event descriptors (platform/event_descriptor.h) in the model: one descriptor, a word. A scenario waits
+ * for it as for an eventfd: it parks on the word while that is 0. System calls order memory.
  */
 #include <interlock/park.h>
 #include <platform/event_descriptor.h>
