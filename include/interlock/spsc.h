@@ -48,7 +48,8 @@
  *      in the ring, a try_pop beside no push only if none is. A batch probes the other side once, at its
  *      beginning, and so may move fewer than fit or are there when it returns.
  *   E  try_ calls, reserve, commit, peek and release never block or allocate, and make a system call only to
- *      wake a thread that sleeps or is about to. They call an armed hook (notify.h). A call that finds nothing
+ *      wake a thread that sleeps or is about to. They call an armed hook (notify.h); to notify a wait set that the
+ *      ring is in (wait_set.h) they wait for a short lock. A call that finds nothing
  *      while the other side runs at full speed may back off first, for at most 31 pause instructions: some
  *      hundred nanoseconds, on some processors more than a microsecond.
  *   F  Between reserve and commit the producer must not push; between peek and release the consumer must not

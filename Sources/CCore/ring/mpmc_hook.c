@@ -31,9 +31,10 @@ static bool take_arm(const struct mpmc_side *side, uint64_t waiting) ILK_NONBLOC
 }
 
 static bool take_watch(const struct mpmc_side *side, uint64_t waiting) ILK_NONBLOCKING {
-    /* MP24 acq_rel, pairs with MP25. Acquires the watchers' marks, which are down. */
+    /* MP24 acquire, pairs with MP25: the watchers' marks are down.
+     * If weaker: we find a mark up that is about to go down, and pass its watcher over. */
     return (waiting & ILK__MPMC_WATCHED) != 0 &&
-           (ilk_atomic_fetch_and(side->waiters.waiting, ~ILK__MPMC_WATCHED, memory_order_acq_rel) &
+           (ilk_atomic_fetch_and(side->waiters.waiting, ~ILK__MPMC_WATCHED, memory_order_acquire) &
             ILK__MPMC_WATCHED) != 0;
 }
 
