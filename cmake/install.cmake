@@ -24,6 +24,7 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/interlock" DESTINATION "${CMAKE
     PATTERN "descriptor_set.h" EXCLUDE
     PATTERN "owned_rwlock.h" EXCLUDE
     PATTERN "awaited.h" EXCLUDE
+    PATTERN "notified_set.h" EXCLUDE
     PATTERN "visited.h" EXCLUDE
     PATTERN "passes.h" EXCLUDE)
 

@@ -62,6 +62,11 @@
     STATE(CONDITION_LATE_AND_MOVED, "its time is up, and it has been moved")                                 \
     STATE(CONDITION_LATE, "its time is up, and it leaves the queue")                                         \
     STATE(CONDITION_LATE_AND_SIGNALLED, "its time is up, and it has been signalled")                         \
+    STATE(INBOX_SLEEPS, "the owner of an inbox sleeps")                                                      \
+    STATE(INBOX_WAKES, "a notifier wakes the owner of an inbox")                                             \
+    STATE(INBOX_PENDS, "a notifier finds that the owner of an inbox is told already")                        \
+    STATE(INBOX_COMES_AS_IT_RESTS, "a watcher comes as the owner finds its inbox empty")                     \
+    STATE(CALLS_WAITED_FOR, "an owner waits for a call that uses what it owns")                              \
     STATE(FENCE_LEAVES, "a thread gives membarrier up")                                                      \
     STATE(FENCE_AWAITS_LEAVER, "a thread fences while another gives membarrier up")                          \
     STATE(EVENT_FENCED_UP, "a sleeper raises FENCED on an event count")                                      \
@@ -71,7 +76,6 @@
     STATE(EVENT_ACKNOWLEDGED, "a woken thread acknowledges its wake-up")                                     \
     STATE(EVENT_FLAGGED, "a publisher finds a flag of the owner and no thread")                              \
     /* ring/ */                                                                                              \
-    STATE(HOOK_WAITED_FOR, "set_notify waits for a call of the hook")                                        \
     STATE(SPSC_SLEEPS, "a side of an spsc parks")                                                            \
     STATE(SPSC_WAKES, "a side of an spsc wakes the other")                                                   \
     STATE(SPSC_FENCED_UP, "a side of an spsc raises FENCED")                                                 \
@@ -82,6 +86,8 @@
     STATE(SPSC_CLOSED_OVER_RESERVATION, "a consumer finds an spsc closed and a reservation open")            \
     STATE(SPSC_ARMED, "a side of an spsc arms the hook")                                                     \
     STATE(SPSC_ARM_TAKEN, "an arm call finds its ARMING taken down")                                         \
+    STATE(SPSC_NOTIFIES_SETS, "a side of an spsc notifies wait sets")                                        \
+    STATE(SPSC_WATCH_FENCES_HEAVILY, "a wait set executes a heavy fence for an spsc")                        \
     STATE(SPSC_NOTIFIES, "a side of an spsc calls the hook")                                                 \
     STATE(MPMC_SLEEPS, "a thread at an mpmc parks")                                                          \
     STATE(MPMC_LEAVES_OTHERS, "a waiter leaves an mpmc at which others wait")                                \
@@ -90,6 +96,7 @@
     STATE(MPMC_POP_BEFORE_DRAINED, "a pop that waits finds an mpmc closed, and a push not done")             \
     STATE(MPMC_ARMED, "a thread arms the hook of an mpmc")                                                   \
     STATE(MPMC_ARM_TAKEN, "an arm call finds that a thread has taken its arm down")                          \
+    STATE(MPMC_NOTIFIES_SETS, "a thread at an mpmc notifies wait sets")                                      \
     STATE(MPMC_NOTIFIES, "a thread at an mpmc calls the hook")                                               \
     STATE(MPMC_OVERWRITES, "a push to a full mpmc evicts the oldest")                                        \
     STATE(MPMC_OVERWRITE_OUTRUN, "a consumer has the oldest before the overwriter")                          \
@@ -112,6 +119,11 @@
     STATE(BARRIER_WITHDRAWS, "a party's time is up, and it takes its arrival back")                          \
     STATE(BARRIER_LATE_AND_DONE, "a party's time is up, and its round is complete")                          \
     STATE(BARRIER_DESTROYER_WAITS, "a barrier's destroyer waits for a party to leave")                       \
+    /* wait_set/ */                                                                                          \
+    STATE(WAIT_SET_READY_AS_IT_ARMS, "a member comes as it is armed")                                        \
+    STATE(WAIT_SET_REMOVES_MARKED, "a member is removed that a notifier has marked")                         \
+    STATE(WAIT_SET_BESIDE_HAND_OVER, "a member is probed while a permit is handed over to it")               \
+    STATE(WAIT_SET_GIVES_BACK, "a permit that was not answered goes back")                                   \
     /* pool/ */                                                                                              \
     STATE(DEQUE_LAST_TO_THIEF, "a thief has the last job before the owner")                                  \
     STATE(DEQUE_THIEF_OUTRUN, "another thread has a job before a thief")                                     \

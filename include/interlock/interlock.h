@@ -2,7 +2,8 @@
  *
  * All headers; each can be included alone. status.h has answers, deadline.h time, park.h what all waiting
  * rests on, diagnostics.h names for reports; rwlock.h, semaphore.h, latch.h, barrier.h and mutex.h what
- * threads wait for; spsc.h and mpmc.h rings, notify.h how an event loop waits for one; pool.h a worker pool.
+ * threads wait for; spsc.h and mpmc.h rings, notify.h how an event loop waits for one, wait_set.h how
+ * a thread waits for several; pool.h a worker pool.
  *
  *     #include <interlock/interlock.h>
  *     #include <stdio.h>
@@ -43,5 +44,6 @@
 #include <interlock/semaphore.h>
 #include <interlock/spsc.h>
 #include <interlock/status.h>
+#include <interlock/wait_set.h>
 
 #endif

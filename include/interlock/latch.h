@@ -32,7 +32,8 @@
  *      makes a system call which may wake no thread.
  *
  * Signal handlers: a handler may make every call but init and the wait, whatever it interrupted. (Not with the pthread
- * park backend.)
+ * park backend.) But while any latch of the process is in a wait set (wait_set.h), a handler must not open a latch that
+ * is waited for: count_down then waits for a short lock.
  *
  * Fork: in the child a latch has the count that it had, for threads of the child to count down and wait for. Whatever
  * threads that do not exist would have counted down is missing.

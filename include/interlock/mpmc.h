@@ -42,7 +42,8 @@
  *      room beside such pops. Where no call is in progress, and nothing reserved or shown, full and empty are
  *      exact. A batch stops at the first slot in progress, and so may move fewer than are there or fit.
  *   E  try_ calls, reserve, commit, peek and release never block or allocate, and make a system call only to
- *      wake a thread that sleeps or is about to. They call an armed hook (notify.h). A call that finds nothing
+ *      wake a thread that sleeps or is about to. They call an armed hook (notify.h); to notify a wait set that the
+ *      ring is in (wait_set.h) they wait for a short lock. A call that finds nothing
  *      while the other side runs at full speed, or loses its slot to another thread, may back off before it
  *      probes again, each time for 32 pause instructions at most: some hundred nanoseconds, on some processors
  *      more than a microsecond.
@@ -54,7 +55,7 @@
  * Signal handlers: a handler may make the try_ calls, close, count and is_closed, whatever it interrupted; a call that
  * it interrupts in the middle of a slot is a call in progress (D). An armed hook then runs in the handler. Not the
  * others: what the thread has reserved or shown is listed, and an overwriting push may wait for the thread itself. (Not
- * with the pthread park backend.)
+ * with the pthread park backend, nor where the ring is in a wait set.)
  *
  * Fork: as ilk_spsc (docs/fork.md).
  *

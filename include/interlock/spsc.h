@@ -48,7 +48,8 @@
  *      in the ring, a try_pop beside no push only if none is. A batch probes the other side once, at its
  *      beginning, and so may move fewer than fit or are there when it returns.
  *   E  try_ calls, reserve, commit, peek and release never block or allocate, and make a system call only to
- *      wake a thread that sleeps or is about to. They call an armed hook (notify.h). A call that finds nothing
+ *      wake a thread that sleeps or is about to. They call an armed hook (notify.h); to notify a wait set that the
+ *      ring is in (wait_set.h) they wait for a short lock. A call that finds nothing
  *      while the other side runs at full speed may back off first, for at most 31 pause instructions: some
  *      hundred nanoseconds, on some processors more than a microsecond.
  *   F  Between reserve and commit the producer must not push; between peek and release the consumer must not
@@ -57,7 +58,8 @@
  *
  * Signal handlers: a handler may be the producer or the consumer, also of the thread whose other part it interrupts:
  * it may make that part's calls but the waiting and arming ones, count and is_closed; and it may close, whatever it
- * interrupted. An armed hook then runs in the handler. (Not with the pthread park backend.)
+ * interrupted. An armed hook then runs in the handler. (Not with the pthread park backend, nor where the ring is in a
+ * wait set.)
  *
  * Fork: in the child a ring that no other thread was in a call on is as it was, and a closed one is closed; another is
  * left as it is, not even destroyed (docs/fork.md).

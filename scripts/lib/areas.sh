@@ -13,7 +13,7 @@ COMMON_C_TESTS="allocation contract_ crowd diagnostics fork handlers last_touch 
 AREAS=(
     "Sources/CCore/ring include/interlock/spsc.h include/interlock/mpmc.h include/interlock/inline/spsc.h
         include/interlock/inline/mpmc.h include/interlock/inline/ring.h Tests/CCoreTests/rings;
-        spsc mpmc ring_ fuzz_rings cxx_rings examples; spsc* mpmc* ring* event*;
+        spsc mpmc ring_ fuzz_rings cxx_rings wait_set examples; spsc* mpmc* ring* event* wait_set*;
         Rings Pool Threads Diagnostics Conformance Fuzz"
     "Sources/CCore/rwlock include/interlock/rwlock.h include/interlock/inline/rwlock.h include/interlock/inline/slots.h
         Tests/CCoreTests/rwlock;
@@ -21,8 +21,10 @@ AREAS=(
         Locks Collections Caching Diagnostics Conformance Fuzz"
     "Sources/CCore/sync include/interlock/semaphore.h include/interlock/latch.h include/interlock/barrier.h
         include/interlock/mutex.h include/interlock/inline/semaphore.h Tests/CCoreTests/sync;
-        semaphore latch barrier mutex park fuzz_locks cxx_sync side_effects;
-        semaphore* latch* barrier* mutex* fork* watched*; ."
+        semaphore latch barrier mutex park fuzz_locks cxx_sync side_effects wait_set;
+        semaphore* latch* barrier* mutex* fork* watched* wait_set*; ."
+    "Sources/CCore/wait_set include/interlock/wait_set.h include/interlock/inline/notified_set.h
+        Tests/CCoreTests/wait_set; wait_set examples; wait_set*; ."
     "Sources/CCore/pool include/interlock/pool.h Tests/CCoreTests/pool;
         pool cxx_pool examples; pool* deque*; Pool Jobs Operations Dispatch Threads Caching Fuzz"
     "Examples/C Examples/CMakeLists.txt Examples/Sources/CCapture; examples;;"

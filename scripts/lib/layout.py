@@ -2,9 +2,9 @@
 """The gates that compare the tree with its plan: which folder may include or name which, how long a file may be, and the
 tables of what is where.
 
-The layers of the C core, from the lowest: platform, diagnostics, wait, then rwlock, ring and sync, then condition and pool. A file
-includes its own layer and lower ones. A public header belongs to the layer of what it declares. The files of the pool
-have an order of their own, which pool.h lists.
+The layers of the C core, from the lowest: platform, diagnostics, wait, then rwlock, ring and sync, then condition, wait_set
+and pool. A file includes its own layer and lower ones. A public header belongs to the layer of what it declares. The files
+of the pool have an order of their own, which pool.h lists.
 """
 
 import os
@@ -26,6 +26,7 @@ LAYERS = {
     "ring": ("platform", "diagnostics", "wait"),
     "sync": ("platform", "diagnostics", "wait"),
     "condition": ("platform", "diagnostics", "wait", "rwlock", "sync"),
+    "wait_set": ("platform", "diagnostics", "wait", "ring", "sync"),
     "pool": ("platform", "diagnostics", "wait", "sync"),
 }
 # The layers of the public headers. A header that is absent here has the layer of its name (rwlock.h).
@@ -37,6 +38,7 @@ HEADERS = {
     "ring": "ring spsc mpmc notify passes",
     "sync": "semaphore latch barrier mutex",
     "condition": "condition awaited",
+    "wait_set": "wait_set notified_set",
     "pool": "pool",
 }
 # A file of one primitive (the first word of its name) includes no other primitive of its layer.

@@ -110,6 +110,9 @@ void ilk_mpmc_destroy(ilk_mpmc *ring) {
         ilk__misuse("ilk_mpmc_destroy", ring, "destroyed while %u consumers and %u producers wait",
                     (unsigned)consumers, (unsigned)producers);
     }
+    if (ilk_atomic_load(&ring->watchers, memory_order_relaxed) > 0) { /* MP26 */
+        ilk__misuse("ilk_mpmc_destroy", ring, "destroyed while it is in a wait set");
+    }
     if (has_open_claims(ring)) {
         ilk__misuse("ilk_mpmc_destroy", ring, "destroyed with slots reserved or shown and not given back");
     }

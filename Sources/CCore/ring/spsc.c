@@ -61,6 +61,9 @@ void ilk_spsc_destroy(ilk_spsc *ring) {
         ilk__misuse("ilk_spsc_destroy", ring, "destroyed while the %s waits",
                     (flags & ILK__SPSC_CONSUMER_SLEEPS) != 0 ? "consumer" : "producer");
     }
+    if (ilk_atomic_load(&ring->watchers, memory_order_relaxed) > 0) { /* SP30 */
+        ilk__misuse("ilk_spsc_destroy", ring, "destroyed while it is in a wait set");
+    }
     if (ring->reserved_count > 0) {
         ilk__misuse("ilk_spsc_destroy", ring, "destroyed with %zu reserved slots not committed",
                     ring->reserved_count);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the files of ilk_spsc share: spsc.c moves elements, spsc_wait.c wakes, waits and closes.
+ * What the files of ilk_spsc share: spsc.c moves elements, spsc_wait.c wakes, waits and closes,
+ * spsc_watch.c is for wait sets.
  */
 #ifndef INTERLOCK_RING_SPSC_H
 #define INTERLOCK_RING_SPSC_H
@@ -21,6 +22,11 @@ static inline bool is_reserved(const ilk_spsc *ring) ILK_NONBLOCKING {
 
 static inline bool is_shown(const ilk_spsc *ring) ILK_NONBLOCKING {
     return ring->pop_back_off == ILK__SPSC_SHOWN;
+}
+
+/* The address in whose queue the watchers of a side stand: the word that the other side publishes. */
+static inline const void *spsc_watched_word(const ilk_spsc *ring, ilk_ring_event event) ILK_NONBLOCKING {
+    return event == ILK_READABLE ? (const void *)&ring->tail : (const void *)&ring->head;
 }
 
 /* Whether there is room for one, or an element; `call` is what misuse is reported of. */

@@ -28,6 +28,7 @@
 #include "ring/hook.h"
 #include "wait/fenced.h"
 #include "wait/spin.h"
+#include "wait/watchers.h"
 #include <interlock/park.h>
 
 /* ---- Waking, and a push beside close ---- */
@@ -37,13 +38,23 @@ struct spsc_side {
     uint32_t arming;
     uint32_t armed;
     uint32_t fenced;
+    uint32_t watched;
+    uint32_t watch_fenced;
     ilk_ring_event event;
 };
-static const struct spsc_side spsc_consumer = {ILK__SPSC_CONSUMER_SLEEPS, ILK__SPSC_CONSUMER_ARMING,
-                                               ILK__SPSC_CONSUMER_ARMED, ILK__SPSC_CONSUMER_FENCED,
+static const struct spsc_side spsc_consumer = {ILK__SPSC_CONSUMER_SLEEPS,
+                                               ILK__SPSC_CONSUMER_ARMING,
+                                               ILK__SPSC_CONSUMER_ARMED,
+                                               ILK__SPSC_CONSUMER_FENCED,
+                                               ILK__SPSC_CONSUMER_WATCHED,
+                                               ILK__SPSC_CONSUMER_WATCH_FENCED,
                                                ILK_READABLE};
-static const struct spsc_side spsc_producer = {ILK__SPSC_PRODUCER_SLEEPS, ILK__SPSC_PRODUCER_ARMING,
-                                               ILK__SPSC_PRODUCER_ARMED, ILK__SPSC_PRODUCER_FENCED,
+static const struct spsc_side spsc_producer = {ILK__SPSC_PRODUCER_SLEEPS,
+                                               ILK__SPSC_PRODUCER_ARMING,
+                                               ILK__SPSC_PRODUCER_ARMED,
+                                               ILK__SPSC_PRODUCER_FENCED,
+                                               ILK__SPSC_PRODUCER_WATCHED,
+                                               ILK__SPSC_PRODUCER_WATCH_FENCED,
                                                ILK_WRITABLE};
 
 /* `counter`, `*period`: the calling side's. */
@@ -51,8 +62,9 @@ static void spsc_drop_fenced(ilk_spsc *ring, const struct spsc_side *side, uint3
                              uint64_t *period) ILK_NONBLOCKING {
     if (ilk__fenced_is_due(counter, *period)) {
         *period = ilk__fenced_period(counter);
+        const uint32_t rest = flags & ~(side->fenced | side->watch_fenced);
         /* SP21 relaxed: a side that raises a flag later finds FENCED gone and executes a heavy fence. */
-        if (ilk_atomic_compare_exchange(&ring->flags, &flags, flags & ~side->fenced, memory_order_relaxed,
+        if (ilk_atomic_compare_exchange(&ring->flags, &flags, rest, memory_order_relaxed,
                                         memory_order_relaxed)) {
             ILK__REACHES(SPSC_FENCED_DOWN, true);
         }
@@ -77,6 +89,19 @@ static void spsc_notify(ilk_spsc *ring, const struct spsc_side *side) ILK_NONBLO
 }
 ILK_TRUSTED_NONBLOCKING_END
 
+/* Takes WATCHED down, and raises WATCH_FENCED in the same step. True: the watchers are to be notified. */
+static bool take_watch(ilk_spsc *ring, const struct spsc_side *side, uint32_t flags) ILK_NONBLOCKING {
+    while ((flags & side->watched) != 0) {
+        const uint32_t taken = (flags & ~side->watched) | side->watch_fenced;
+        /* SP29 acq_rel, pairs with SP28. Acquires the watchers' marks; releases that this side fences. */
+        if (ilk_atomic_compare_exchange(&ring->flags, &flags, taken, memory_order_acq_rel,
+                                        memory_order_acquire)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Wakes what waits, as `flags` says; they were read behind SP20, or by a change of the flags. */
 static void spsc_wake_flagged(ilk_spsc *ring, const struct spsc_side *side, uint32_t flags) ILK_NONBLOCKING {
     if ((flags & side->sleeps) != 0) {
@@ -85,16 +110,22 @@ static void spsc_wake_flagged(ilk_spsc *ring, const struct spsc_side *side, uint
         ILK__REACHES(SPSC_WAKES, true);
         ilk_park_wake(&ring->flags, ILK_PARK_ALL);
     }
+    const void *const watched_word = spsc_watched_word(ring, side->event);
+    const bool is_watched = take_watch(ring, side, flags);
     if ((flags & (side->arming | side->armed)) != 0) {
-        spsc_notify(ring, side);
+        spsc_notify(ring, side); /* the ring may be gone afterwards */
+    }
+    if (is_watched) {
+        ILK__REACHES(SPSC_NOTIFIES_SETS, true);
+        ilk__watchers_notify(watched_word);
     }
 }
 
 /* `side`: the one that did not publish. */
 static void spsc_wake(ilk_spsc *ring, const struct spsc_side *side, uint64_t counter, uint64_t *period)
     ILK_NONBLOCKING {
-    const uint32_t waits = side->sleeps | side->arming | side->armed;
-    if ((ilk__spsc_flags(ring) & (waits | side->fenced)) == 0) {
+    const uint32_t waits = side->sleeps | side->arming | side->armed | side->watched;
+    if ((ilk__spsc_flags(ring) & (waits | side->fenced | side->watch_fenced)) == 0) {
         return;
     }
     /* SP20 seq_cst, pairs with itself (raising flags where FENCED was up).

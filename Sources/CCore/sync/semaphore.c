@@ -14,6 +14,7 @@
 #include "diagnostics/names.h"
 #include "diagnostics/observe.h"
 #include "platform/reaches.h"
+#include "sync/semaphore_queue.h"
 #include "wait/queue_lock.h"
 #include "wait/spin.h"
 #include "wait/waiter.h"
@@ -166,6 +167,19 @@ static ilk_status wait_slow(ilk_semaphore *semaphore, uint64_t deadline_ns) {
     }
     /* Late, but a permit is on its way. */
     return ilk__waiter_sleep(&self, ILK_FOREVER);
+}
+
+bool ilk__semaphore_join(ilk_semaphore *semaphore, struct ilk__waiter *waiter) {
+    if (take_if_there(semaphore)) {
+        return true;
+    }
+    ilk_atomic_store(&waiter->granted, ILK__WAITER_WAITS, memory_order_relaxed); /* SE7 */
+    (void)enqueue_until(semaphore, waiter, ILK_FOREVER);
+    return ilk__waiter_is_granted(waiter);
+}
+
+bool ilk__semaphore_leave(ilk_semaphore *semaphore, struct ilk__waiter *waiter) {
+    return leave_queue(semaphore, waiter);
 }
 
 void ilk_semaphore_init(ilk_semaphore *semaphore, uint32_t permits) {

@@ -7,17 +7,17 @@
 #include "platform/reaches.h"
 #include <interlock/park.h>
 
-static uint32_t grant_of(const struct ilk__waiter *waiter) {
+bool ilk__waiter_is_granted(const struct ilk__waiter *waiter) {
     /* WT1 acquire, pairs with WT2 (granting).
      * Carries: what the granter saw and wrote, and that it is done with this waiter.
      * If weaker: the new holder misses the last one's writes. */
-    return ilk_atomic_load(&waiter->granted, memory_order_acquire);
+    return ilk_atomic_load(&waiter->granted, memory_order_acquire) == ILK__WAITER_GRANTED;
 }
 
 ilk_status ilk__waiter_await(struct ilk__waiter *waiter, struct ilk__spin_policy policy,
                              uint64_t deadline_ns) {
     for (int probe = 0; probe < policy.probes; probe++) {
-        if (grant_of(waiter) == ILK__WAITER_GRANTED) {
+        if (ilk__waiter_is_granted(waiter)) {
             return ILK_OK;
         }
         ilk__spin_pause(policy, probe);
@@ -31,7 +31,7 @@ ilk_status ilk__waiter_sleep(struct ilk__waiter *waiter, uint64_t deadline_ns) {
     (void)ilk_atomic_compare_exchange(&waiter->granted, &before, ILK__WAITER_SLEEPS, memory_order_relaxed,
                                       memory_order_relaxed);
     ilk_status status = ILK_OK;
-    while (grant_of(waiter) != ILK__WAITER_GRANTED) {
+    while (!ilk__waiter_is_granted(waiter)) {
         if (status == ILK_TIMEDOUT) {
             return ILK_TIMEDOUT;
         }
@@ -44,8 +44,12 @@ ilk_status ilk__waiter_sleep(struct ilk__waiter *waiter, uint64_t deadline_ns) {
 void ilk__waiter_grant(struct ilk__waiter *waiter) {
     if (waiter->resume != NULL) {
         waiter->resume(waiter);
-        return;
+    } else {
+        ilk__waiter_wake(waiter);
     }
+}
+
+void ilk__waiter_wake(struct ilk__waiter *waiter) {
     /* WT2 release, pairs with WT1. The last touch: the waiter may be gone, and waking uses its address
      * only. */
     const uint32_t before = ilk_atomic_exchange(&waiter->granted, ILK__WAITER_GRANTED, memory_order_release);

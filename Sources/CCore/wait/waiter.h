@@ -41,7 +41,13 @@ ilk_status ilk__waiter_await(struct ilk__waiter *waiter, struct ilk__spin_policy
 /* Sleeps until the grant, without a spin. */
 ilk_status ilk__waiter_sleep(struct ilk__waiter *waiter, uint64_t deadline_ns);
 
+/* Not a wait. */
+bool ilk__waiter_is_granted(const struct ilk__waiter *waiter);
+
 /* `waiter` may be gone when this returns. */
 void ilk__waiter_grant(struct ilk__waiter *waiter);
+
+/* The grant without `resume`, which may end with it: the last touch. */
+void ilk__waiter_wake(struct ilk__waiter *waiter);
 
 #endif

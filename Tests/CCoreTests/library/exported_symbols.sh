@@ -16,7 +16,7 @@ awk '$1 == "u" { print $2 }' "$work/symbols" | sort >"$work/unique"
 
 # The preprocessed headers, one statement a line. A declaration of ours has a type in front of its name
 # (a call in an inline body has not), and is neither static nor a definition. All headers that are installed.
-find "$include/interlock" -name '*.h' ! -name thread_access.h ! -name diagnose.h ! -name owned_rwlock.h ! -name awaited.h ! -name visited.h ! -name passes.h ! -name 'atomic_*' |
+find "$include/interlock" -name '*.h' ! -name thread_access.h ! -name diagnose.h ! -name owned_rwlock.h ! -name awaited.h ! -name notified_set.h ! -name visited.h ! -name passes.h ! -name 'atomic_*' |
     sed "s|^$include/\(.*\)|#include <\1>|" | "$cc" -I"$include" -E -P -xc - |
     tr '\n' ' ' | sed 's/[;{}]/&\n/g' |
     sed -E 's/__attribute__ *\(\([^()]*(\([^()]*\))?[^()]*\)\)//g; s/_Atomic\([A-Za-z0-9_]+\)/atomic/g' |

@@ -177,13 +177,25 @@ static ilk_status name_something(void) {
     check_equal(ilk_set_name(&object, NULL), ILK_OK);
     return status;
 }
-/* contract: ilk_mpmc_create, ilk_pool_create, ilk_set_name, ilk_spsc_create */
+static ilk_status make_wait_set(void) {
+    ilk_wait_set *set = NULL;
+    static ilk_latch latch; /* open */
+    ilk_status status = ilk_wait_set_create(&set);
+    if (status == ILK_OK) {
+        status = ilk_wait_set_add_latch(set, &latch, &latch);
+        check_equal(ilk_wait_set_remove(set, &latch), status == ILK_OK);
+    }
+    ilk_wait_set_destroy(set);
+    return status;
+}
+/* contract: ilk_mpmc_create, ilk_pool_create, ilk_set_name, ilk_spsc_create, ilk_wait_set_create */
 static void every_failing_allocation_answers_no_memory(void **state) {
     (void)state;
     fail_every_allocation(make_spsc);
     fail_every_allocation(make_mpmc);
     fail_every_allocation(make_pool);
     fail_every_allocation(name_something);
+    fail_every_allocation(make_wait_set);
 }
 /* contract: ilk_set_name */
 static void an_earlier_name_outlives_a_failure(void **state) {
@@ -205,6 +217,8 @@ static void an_earlier_name_outlives_a_failure(void **state) {
 
 static void wait_in_everything(void *context) {
     (void)context;
+    ilk_wait_set *set = NULL;
+    check_equal(ilk_wait_set_create(&set), ILK_OK);
     calls = 0;
     const uint64_t soon = ilk_deadline_in_ns(1000000);
     ilk_rwlock lock = ILK_RWLOCK_INIT;
@@ -240,9 +254,14 @@ static void wait_in_everything(void *context) {
         check(!ilk_mutex_try_lock(&mutex));
         ilk_mutex_unlock(&mutex);
     }
+    void *keys[1];
+    size_t count;
+    check_equal(ilk_wait_set_wait_until(set, keys, 1, &count, soon + 4000000), ILK_TIMEDOUT);
+    ilk_wait_set_wake(set);
     check_equal(calls, 0);
+    ilk_wait_set_destroy(set);
 }
-/* contract: ilk_mutex_lock */
+/* contract: ilk_mutex_lock, ilk_wait_set_wait_until, ilk_wait_set_wake */
 static void locks_and_their_waits_never_allocate(void **state) {
     (void)state;
     wait_in_everything(NULL);

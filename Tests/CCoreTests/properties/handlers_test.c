@@ -148,6 +148,62 @@ static void a_handler_may_count_a_latch_down_anywhere(void **state) {
     step("ilk_latch_count_down, wait_until", &waits);
 }
 
+/* ---- Wait set: a handler may wake, and signal a member ---- */
+
+static struct {
+    ilk_wait_set *set;
+    unsigned answers; /* of the semaphore */
+    bool woken;
+} waiting;
+
+static void a_set_with_a_semaphore(void *unused) {
+    (void)unused;
+    no_permit(NULL);
+    waiting.answers = 0;
+    waiting.woken = false;
+    check_equal(ilk_wait_set_create(&waiting.set), ILK_OK);
+    check_equal(ilk_wait_set_add_semaphore(waiting.set, &semaphore, &semaphore), ILK_OK);
+}
+
+static ilk_status wait_once(void) {
+    void *keys[1];
+    size_t count;
+    const ilk_status status = ilk_wait_set_wait_until(waiting.set, keys, 1, &count, 0);
+    waiting.answers += (unsigned)count;
+    return status;
+}
+
+static void wait_on_set(void *unused) {
+    (void)unused;
+    (void)wait_once();
+}
+
+static void signal_and_wake(void *unused) {
+    (void)unused;
+    signal_one(NULL);
+    ilk_wait_set_wake(waiting.set);
+    waiting.woken = true;
+}
+
+/* The permit is answered once; a wake that the interrupted wait has not taken ends the next. */
+static void the_permit_is_answered(void *unused) {
+    (void)unused;
+    while (wait_once() == ILK_OK) {
+    }
+    check_equal(waiting.answers, waiting.woken ? 1 : 0);
+    ilk_wait_set_destroy(waiting.set);
+    check_equal(ilk_semaphore_value(&semaphore), 0);
+    ilk_semaphore_destroy(&semaphore);
+}
+/* contract: ilk_wait_set_wake, wait_set.E */
+static void a_handler_may_wake_a_set_and_signal_its_member_anywhere(void **state) {
+    (void)state;
+    need_futexes();
+    const struct stepped waits = {a_set_with_a_semaphore, wait_on_set, signal_and_wake,
+                                  the_permit_is_answered};
+    step("ilk_wait_set_wait_until", &waits);
+}
+
 /* ---- Park: a handler may wake, and never moves the deadline ---- */
 
 static ILK_ATOMIC(uint32_t) parked;
@@ -276,6 +332,7 @@ static void a_handler_may_try_what_is_watched_anywhere(void **state) {
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_handler_may_try_and_signal_a_semaphore_anywhere),
     cmocka_unit_test(a_handler_may_count_a_latch_down_anywhere),
+    cmocka_unit_test(a_handler_may_wake_a_set_and_signal_its_member_anywhere),
     cmocka_unit_test(a_handler_may_wake_anywhere_in_a_wait),
     cmocka_unit_test(a_handler_may_try_what_is_watched_anywhere),
 };

@@ -99,7 +99,7 @@ EX_SCENARIO(two_clients_beside_sleeper){
 
 EX_MUST_REACH(states){
     {"mpmc-*taken-away", {EX_MPMC_ARMED, EX_MPMC_ARM_TAKEN}},
-    {"mpmc-notify-taken-away mpmc-notify-push-taken-away", {EX_HOOK_WAITED_FOR}},
+    {"mpmc-notify-taken-away mpmc-notify-push-taken-away", {EX_CALLS_WAITED_FOR}},
     {"mpmc-notify-*", {EX_MPMC_NOTIFIES}},
     {"mpmc-notify-arm_once", {EX_EVENT_WAKE_PENDS, EX_MPMC_ARM_TAKEN}},
     {"mpmc-notify-arm_once-beside-consumer",

@@ -72,7 +72,7 @@ REFUSED(arms_once_refused, "arm_once-membarrier-refused", setup_refused, push_if
         arm_once_then_pop);
 
 EX_MUST_REACH(states){
-    {"spsc-*taken-away", {EX_SLEEPER_WOKEN, EX_HOOK_WAITED_FOR, EX_SPSC_ARMED, EX_SPSC_ARM_TAKEN}},
+    {"spsc-*taken-away", {EX_SLEEPER_WOKEN, EX_CALLS_WAITED_FOR, EX_SPSC_ARMED, EX_SPSC_ARM_TAKEN}},
     {"spsc-notify-*", {EX_SPSC_NOTIFIES}},
     {"spsc-notify-*membarrier-refused", {EX_SPSC_ARMED}},
     {"spsc-notify-drain-*", {EX_SLEEPER_WOKEN, EX_SPSC_ARMED, EX_SPSC_ARM_TAKEN}},

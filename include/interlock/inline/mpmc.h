@@ -41,13 +41,16 @@ ILK_BEGIN_DECLARATIONS
  *                 the hook.
  *   ARMING        a thread is, or was, in an arm call. Cleared by the next thread of the other side, which
  *                 calls nothing.
- *   TAKES         how often either was taken down: an arm that finds it changed has lost its ARMING. 2^37
+ *   WATCHED       a wait set waits. Set by it before it probes; cleared by the next thread of the other side, which
+ *                 notifies every set that watches this one.
+ *   TAKES         how often ARMED or ARMING was taken down: an arm that finds it changed has lost its ARMING. 2^36
  *                 values, from 0 again only while no thread arms. */
 #define ILK__MPMC_THREADS UINT64_C(0x0FFFFFF)
 #define ILK__MPMC_FENCED UINT64_C(0x1000000)
 #define ILK__MPMC_ARMED UINT64_C(0x2000000)
 #define ILK__MPMC_ARMING UINT64_C(0x4000000)
-#define ILK__MPMC_ONE_TAKE UINT64_C(0x8000000)
+#define ILK__MPMC_WATCHED UINT64_C(0x8000000)
+#define ILK__MPMC_ONE_TAKE UINT64_C(0x10000000)
 #define ILK__MPMC_TAKES (~(ILK__MPMC_ONE_TAKE - 1))
 /* The lowest bit of an event count's epoch. Odd: a wake-up is under way, not yet acknowledged; no other is sent. */
 #define ILK__MPMC_WAKE_PENDING UINT32_C(1)
@@ -91,7 +94,8 @@ struct ilk_mpmc {
     ILK_ATOMIC(uint64_t) consumers_epoch; /* when clearing FENCED was last tried; see wait/fenced.h */
     ILK_ATOMIC(uint64_t) producers_epoch;
     ILK_ATOMIC(uint32_t) hook_calls; /* see ring/hook.h */
-    unsigned char separate_stamps[ILK__RING_SEPARATION - 2 * sizeof(uint64_t) - 5 * sizeof(uint32_t)];
+    ILK_ATOMIC(uint32_t) watchers;   /* members of wait sets that the ring is */
+    unsigned char separate_stamps[ILK__RING_SEPARATION - 2 * sizeof(uint64_t) - 6 * sizeof(uint32_t)];
 };
 
 ILK_COLD ILK_NORETURN void ilk__mpmc_wrong_size(const char *call, const ilk_mpmc *ring, size_t element_size);

@@ -34,6 +34,12 @@ ILK_BEGIN_DECLARATIONS
  *                    decides behind a fence, and the consumer needs only a fence of its own. Cleared by the
  *                    producer, once in 1,024 elements if the consumer does not wait; never without membarrier,
  *                    where it is up from the creation.
+ *   CONSUMER_WATCHED set by a wait set that waits for elements, on any thread; cleared by the producer or closer, which
+ *                    then notifies every set that watches the side.
+ *   CONSUMER_WATCH_FENCED
+ *                    set by the producer with that step: it decides behind a fence from then on, and the sets need only
+ *                    fences of their own. Cleared with CONSUMER_FENCED. Not the same flag: of several threads that
+ *                    raise one before their heavy fence, the second would rely on a fence that is not done yet.
  *   PRODUCER_…       the same for the other side.
  *   ALWAYS_FENCED    set at creation where membarrier is missing, for good: what close races with fences too.
  *   CLOSED           set by close, first. Later pushes fail.
@@ -54,10 +60,14 @@ ILK_BEGIN_DECLARATIONS
 #define ILK__SPSC_CONSUMER_ARMING UINT32_C(0x400)
 #define ILK__SPSC_PRODUCER_ARMING UINT32_C(0x800)
 #define ILK__SPSC_ALWAYS_FENCED UINT32_C(0x1000)
+#define ILK__SPSC_CONSUMER_WATCHED UINT32_C(0x2000)
+#define ILK__SPSC_PRODUCER_WATCHED UINT32_C(0x4000)
+#define ILK__SPSC_CONSUMER_WATCH_FENCED UINT32_C(0x8000)
+#define ILK__SPSC_PRODUCER_WATCH_FENCED UINT32_C(0x10000)
 /* Send a consumer that gives slots back to its slow path; the other flags, a producer that publishes. */
 #define ILK__SPSC_PRODUCER_WAITS                                                                             \
     (ILK__SPSC_PRODUCER_SLEEPS | ILK__SPSC_PRODUCER_ARMING | ILK__SPSC_PRODUCER_ARMED |                      \
-     ILK__SPSC_PRODUCER_FENCED)
+     ILK__SPSC_PRODUCER_FENCED | ILK__SPSC_PRODUCER_WATCHED | ILK__SPSC_PRODUCER_WATCH_FENCED)
 
 /* Values of push_back_off while a reservation is open, and of pop_back_off while elements are shown; no
  * back-off is as long. Misused pushes and pops (F) back off by them, and are reported there (docs/rings.md).
@@ -76,7 +86,8 @@ struct ilk_spsc {
     void *notify_context;
     ILK_ATOMIC(uint32_t) flags;
     ILK_ATOMIC(uint32_t) hook_calls; /* see ring/hook.h */
-    unsigned char separate_producer[ILK__RING_SEPARATION - 7 * sizeof(size_t) - 2 * sizeof(uint32_t)];
+    ILK_ATOMIC(uint32_t) watchers;   /* members of wait sets that the ring is */
+    unsigned char separate_producer[ILK__RING_SEPARATION - 7 * sizeof(size_t) - 3 * sizeof(uint32_t)];
 
     /* The producer's. The consumer reads tail and reserved only. */
     ILK_ATOMIC(uint64_t) tail; /* elements ever pushed */

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See watchers.h.
+ */
+#include "wait/watchers.h"
+
+#include <stddef.h>
+
+void ilk__watchers_join(const void *address, struct ilk__watcher *watcher) {
+    struct ilk__address_bucket *bucket = ilk__address_lock(address);
+    ilk__address_enqueue(bucket, address, &watcher->entry);
+    ilk__address_unlock(bucket);
+}
+
+void ilk__watchers_leave(const void *address, struct ilk__watcher *watcher) {
+    struct ilk__address_bucket *bucket = ilk__address_lock(address);
+    (void)ilk__address_dequeue(bucket, address, &watcher->entry);
+    ilk__address_unlock(bucket);
+}
+
+/* A notifier remembers so many inboxes that it owes a wake-up. With more it goes round. */
+enum { MOST_WAKES = 8 };
+
+/* Marks watchers until `wakes` is full: how many wake-ups are owed. */
+static size_t mark_all(const void *address, struct ilk__inbox_wake *wakes) {
+    size_t count = 0;
+    struct ilk__address_bucket *bucket = ilk__address_lock(address);
+    /* NULL: all have left; or a child of fork, which has none of them. */
+    const struct ilk__address_queue *queue = ilk__address_find(bucket, address);
+    if (queue != NULL) {
+        struct ilk__waiter *each;
+        TAILQ_FOREACH(each, &queue->waiters, link) {
+            if (ilk__watcher_mark((struct ilk__watcher *)each, &wakes[count]) && ++count == MOST_WAKES) {
+                break;
+            }
+        }
+    }
+    ilk__address_unlock(bucket);
+    return count;
+}
+
+ILK_TRUSTED_NONBLOCKING_BEGIN
+void ilk__watchers_notify(const void *address) ILK_NONBLOCKING {
+    struct ilk__inbox_wake wakes[MOST_WAKES];
+    size_t count;
+    do {
+        count = mark_all(address, wakes);
+        for (size_t i = 0; i < count; i++) {
+            ilk__inbox_wake(&wakes[i]);
+        }
+    } while (count == MOST_WAKES);
+}
+ILK_TRUSTED_NONBLOCKING_END

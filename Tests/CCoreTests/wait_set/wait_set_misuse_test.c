@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Misuse of ilk_wait_set, and of what is in one.
+ */
+/* contract: wait_set.h */
+#include "support/misuse.h"
+#include "wait_set/waiting.h"
+
+static void wait_for_ever(void *set) {
+    void *keys[1];
+    size_t count;
+    (void)!ilk_wait_set_wait_until(set, keys, 1, &count, ILK_FOREVER);
+}
+
+static void two_threads_wait(void *context) {
+    (void)context;
+    ilk_wait_set *set = new_set();
+    misuse_beside(wait_for_ever, set);
+    wait_for_ever(set);
+}
+
+static void destroyed_beside_a_wait(void *context) {
+    (void)context;
+    ilk_wait_set *set = new_set();
+    misuse_beside(wait_for_ever, set);
+    ilk_wait_set_destroy(set);
+}
+
+static void spsc_destroyed_in_a_set(void *context) {
+    (void)context;
+    ilk_spsc *ring = new_spsc(1);
+    check_equal(ilk_wait_set_add_spsc(new_set(), ring, ILK_WRITABLE, NULL), ILK_OK);
+    ilk_spsc_destroy(ring);
+}
+
+static void mpmc_destroyed_in_a_set(void *context) {
+    (void)context;
+    ilk_mpmc *ring = new_mpmc(1);
+    check_equal(ilk_wait_set_add_mpmc(new_set(), ring, ILK_WRITABLE, NULL), ILK_OK);
+    ilk_mpmc_destroy(ring);
+}
+
+static void semaphore_destroyed_in_a_set(void *context) {
+    (void)context;
+    ilk_wait_set *set = new_set();
+    ilk_semaphore semaphore = ILK_SEMAPHORE_INIT(0);
+    check_equal(ilk_wait_set_add_semaphore(set, &semaphore, NULL), ILK_OK);
+    check(!is_ready(set, NULL)); /* from here on it is in the queue */
+    ilk_semaphore_destroy(&semaphore);
+}
+
+static const struct misuse table[] = {
+    {two_threads_wait, "ilk_wait_set_wait_until", "another thread waits on the set"},
+    {destroyed_beside_a_wait, "ilk_wait_set_destroy", "destroyed while a thread waits"},
+    {spsc_destroyed_in_a_set, "ilk_spsc_destroy", "destroyed while it is in a wait set"},
+    {mpmc_destroyed_in_a_set, "ilk_mpmc_destroy", "destroyed while it is in a wait set"},
+    {semaphore_destroyed_in_a_set, "ilk_semaphore_destroy", "destroyed while 1 threads wait"},
+};
+
+static void misuse_of_a_wait_set_is_reported(void **state) {
+    (void)state;
+    EXPECT_ALL(table);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(misuse_of_a_wait_set_is_reported),
+};
+
+TEST_MAIN(tests)

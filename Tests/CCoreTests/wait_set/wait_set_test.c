@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * ilk_wait_set: each kind of member wakes the thread that waits; answers are level-triggered and fair.
+ */
+#include "wait_set/members.h"
+
+/* ---- Each kind ---- */
+
+static const struct {
+    void (*add)(struct members *members);
+    void (*happens)(struct members *members);
+} kinds[] = {
+    {add_elements_of_spsc, push_to_spsc},
+    {add_elements_of_spsc, close_spsc},
+    {add_room_of_spsc, pop_from_spsc},
+    {add_room_of_spsc, close_spsc},
+    {add_elements_of_mpmc, push_to_mpmc},
+    {add_elements_of_mpmc, overwrite_mpmc},
+    {add_elements_of_mpmc, close_mpmc},
+    {add_room_of_mpmc, pop_from_mpmc},
+    {add_room_of_mpmc, close_mpmc},
+    {add_semaphore, signal_semaphore},
+    {add_latch, open_latch},
+};
+
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+/* contract: ilk_wait_set_add_spsc, ilk_wait_set_add_mpmc, ilk_wait_set_add_semaphore, ilk_wait_set_add_latch */
+static void each_kind_of_member_wakes_the_waiting_thread(void **state) {
+    (void)state;
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct members members;
+        begin(&members);
+        kinds[kind].add(&members);
+        struct set_waiter waiter;
+        start_waiting(&waiter, members.set);
+        kinds[kind].happens(&members);
+        ends_with(&waiter, &members);
+        end(&members);
+    }
+}
+/* contract: ilk_wait_set_wait_until, wait_set.A */
+static void each_kind_of_member_is_answered_that_was_ready_before(void **state) {
+    (void)state;
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct members members;
+        begin(&members);
+        kinds[kind].add(&members);
+        check(!is_ready(members.set, &members));
+        kinds[kind].happens(&members);
+        check(is_ready(members.set, &members));
+        end(&members);
+        begin(&members);
+        kinds[kind].add(&members);
+        kinds[kind].happens(&members); /* before the first wait */
+        check(is_ready(members.set, &members));
+        end(&members);
+    }
+}
+/* A thread that waits is told of a member that comes. */
+static void a_member_added_beside_a_wait_wakes_it(void **state) {
+    (void)state;
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct members members;
+        begin(&members);
+        struct set_waiter waiter;
+        start_waiting(&waiter, members.set);
+        kinds[kind].add(&members);
+        kinds[kind].happens(&members);
+        ends_with(&waiter, &members);
+        end(&members);
+    }
+}
+
+/* ---- Answers ---- */
+
+/* contract: wait_set.B */
+static void a_member_is_answered_for_as_long_as_it_is_ready(void **state) {
+    (void)state;
+    ilk_wait_set *set = new_set();
+    ilk_spsc *ring = new_spsc(2);
+    check_equal(ilk_wait_set_add_spsc(set, ring, ILK_READABLE, ring), ILK_OK);
+    check_equal(ilk_wait_set_add_spsc(set, ring, ILK_WRITABLE, set), ILK_OK);
+    check(!is_ready(set, ring));
+    check(is_ready(set, set));
+    push_spsc(ring);
+    push_spsc(ring);
+    check(is_ready(set, ring));
+    check(!is_ready(set, set));
+    pop_spsc(ring);
+    check(is_ready(set, ring));
+    check(is_ready(set, set));
+    pop_spsc(ring);
+    check(!is_ready(set, ring));
+    ilk_spsc_close(ring);
+    for (int i = 0; i < 3; i++) {
+        check(is_ready(set, ring));
+    }
+    ilk_wait_set_destroy(set);
+    ilk_spsc_destroy(ring);
+}
+/* contract: wait_set.B */
+static void each_of_many_ready_members_has_its_turn(void **state) {
+    (void)state;
+    enum { RINGS = 7, TURNS = 700 };
+    ilk_wait_set *set = new_set();
+    ilk_mpmc *rings[RINGS];
+    int latest[RINGS]; /* the wait that answered it */
+    for (int i = 0; i < RINGS; i++) {
+        rings[i] = new_mpmc(1);
+        push_mpmc(rings[i]);
+        check_equal(ilk_wait_set_add_mpmc(set, rings[i], ILK_READABLE, &latest[i]), ILK_OK);
+        latest[i] = -1;
+    }
+    for (int capacity = 1; capacity <= RINGS + 1; capacity++) {
+        const int bound = (RINGS + capacity - 1) / capacity;
+        for (int i = 0; i < RINGS; i++) {
+            latest[i] = -1;
+        }
+        for (int turn = 0; turn < TURNS; turn++) {
+            void *keys[RINGS + 1];
+            const int count = poll_set(set, keys, (size_t)capacity);
+            check_equal(count, capacity < RINGS ? capacity : RINGS);
+            for (int i = 0; i < count; i++) {
+                *(int *)keys[i] = turn;
+            }
+            for (int i = 0; i < RINGS; i++) {
+                check(turn - latest[i] < bound);
+            }
+        }
+    }
+    ilk_wait_set_destroy(set);
+    for (int i = 0; i < RINGS; i++) {
+        ilk_mpmc_destroy(rings[i]);
+    }
+}
+/* contract: ilk_wait_set_wait_until */
+static void a_wait_ends_at_its_deadline_and_survives_signals(void **state) {
+    (void)state;
+    thread_allow_interrupts();
+    struct members members;
+    begin(&members);
+    add_elements_of_spsc(&members);
+    struct set_waiter waiter = {.set = members.set, .deadline_ns = ilk_deadline_in_ns(MILLISECONDS(30))};
+    thread_start(&waiter.thread, wait_on_set, &waiter);
+    while (!thread_is_done(&waiter.thread)) {
+        thread_interrupt(&waiter.thread);
+    }
+    thread_join(&waiter.thread);
+    check_equal(waiter.status, ILK_TIMEDOUT);
+    check_equal(waiter.count, 0);
+    check(ilk_now_ns() >= waiter.deadline_ns);
+    push_to_spsc(&members);
+    check(is_ready(members.set, &members)); /* a passed deadline */
+    end(&members);
+}
+/* contract: ilk_wait_set_create, ilk_wait_set_add_spsc, ilk_wait_set_wait_until */
+static void what_a_call_does_not_accept_changes_nothing(void **state) {
+    (void)state;
+    struct members members;
+    begin(&members);
+    add_elements_of_spsc(&members);
+    check_equal(ilk_wait_set_add_spsc(members.set, members.spsc, ILK_WRITABLE, &members), ILK_INVALID);
+    check_equal(ilk_wait_set_add_latch(members.set, &members.latch, &members), ILK_INVALID);
+    check_equal(ilk_wait_set_add_mpmc(members.set, members.mpmc, (ilk_ring_event)3, NULL), ILK_INVALID);
+    void *keys[1];
+    size_t count = 5;
+    check_equal(ilk_wait_set_wait_until(members.set, keys, 0, &count, 0), ILK_INVALID);
+    check_equal(count, 5);
+    check(!ilk_wait_set_remove(members.set, NULL));
+    check(!is_ready(members.set, NULL));
+    end(&members);
+}
+static void a_closed_spsc_is_ready_once_its_reservation_ends(void **state) {
+    (void)state;
+    for (int commits = 0; commits <= 1; commits++) {
+        struct members members;
+        begin(&members);
+        add_elements_of_spsc(&members);
+        size_t count = 1;
+        int *slot = ilk_spsc_reserve(members.spsc, &count);
+        check(slot != NULL);
+        *slot = 1;
+        ilk_spsc_close(members.spsc);
+        struct set_waiter waiter;
+        start_waiting(&waiter, members.set);
+        ilk_spsc_commit(members.spsc, (size_t)commits);
+        ends_with(&waiter, &members);
+        end(&members);
+    }
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(each_kind_of_member_wakes_the_waiting_thread),
+    cmocka_unit_test(each_kind_of_member_is_answered_that_was_ready_before),
+    cmocka_unit_test(a_member_added_beside_a_wait_wakes_it),
+    cmocka_unit_test(a_member_is_answered_for_as_long_as_it_is_ready),
+    cmocka_unit_test(each_of_many_ready_members_has_its_turn),
+    cmocka_unit_test(a_wait_ends_at_its_deadline_and_survives_signals),
+    cmocka_unit_test(what_a_call_does_not_accept_changes_nothing),
+    cmocka_unit_test(a_closed_spsc_is_ready_once_its_reservation_ends),
+};
+
+TEST_MAIN(tests)
