@@ -93,9 +93,10 @@ ILK_TRUSTED_NONBLOCKING_END
 static bool take_watch(ilk_spsc *ring, const struct spsc_side *side, uint32_t flags) ILK_NONBLOCKING {
     while ((flags & side->watched) != 0) {
         const uint32_t taken = (flags & ~side->watched) | side->watch_fenced;
-        /* SP29 acq_rel, pairs with SP28. Acquires the watchers' marks; releases that this side fences. */
-        if (ilk_atomic_compare_exchange(&ring->flags, &flags, taken, memory_order_acq_rel,
-                                        memory_order_acquire)) {
+        /* SP29 acquire, pairs with SP28: the watchers' marks are down. Relaxed where it fails: the flags are judged
+         * anew. SP20 orders WATCH_FENCED. */
+        if (ilk_atomic_compare_exchange(&ring->flags, &flags, taken, memory_order_acquire,
+                                        memory_order_relaxed)) {
             return true;
         }
     }

@@ -23,10 +23,9 @@ void ilk__spsc_watch(ilk_spsc *ring, ilk_ring_event event) {
     const bool reads = event == ILK_READABLE;
     const uint32_t watched = reads ? ILK__SPSC_CONSUMER_WATCHED : ILK__SPSC_PRODUCER_WATCHED;
     const uint32_t fenced = reads ? ILK__SPSC_CONSUMER_WATCH_FENCED : ILK__SPSC_PRODUCER_WATCH_FENCED;
-    /* SP28 acq_rel, pairs with SP29.
-     * Releases the watcher's mark, which is down; acquires that the other side fences from now on.
+    /* SP28 release, pairs with SP29: the watcher's mark is down. The fence that follows acquires.
      * If weaker: the other side finds the mark up and does not wake the set. */
-    const uint32_t before = ilk_atomic_fetch_or(&ring->flags, watched, memory_order_acq_rel);
+    const uint32_t before = ilk_atomic_fetch_or(&ring->flags, watched, memory_order_release);
     if ((before & (fenced | ILK__SPSC_ALWAYS_FENCED)) != 0) {
         ilk_atomic_fence(memory_order_seq_cst); /* SP20 */
     } else {
