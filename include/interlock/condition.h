@@ -65,7 +65,8 @@
  *      other: none sleeps again for the mutex that the signaller still has.
  *   I  A thread that was woken may free the condition, if no other waits on it.
  *
- * No wait is a cancellation point. None allocates. Not in signal handlers. Fork: in the child no thread waits; the
+ * No wait is a cancellation point. None allocates. Not in signal handlers: no call of this header, and no unlock after
+ * writing of a lock under which a thread waits. Fork: in the child no thread waits; the
  * calling thread holds what it held.
  *
  * Sources: the conditional critical sections of nsync and Abseil (Mutex::Await); Hoare, "Monitors" (1974).

@@ -92,7 +92,8 @@ ILK_MUST_USE bool ilk_mutex_try_lock(ilk_mutex *mutex) ILK_NONBLOCKING;
  * no FUTEX_LOCK_PI2 (Linux before 5.14): a change of the date moves the limit. */
 ILK_MUST_USE ilk_status ilk_mutex_lock_until(ilk_mutex *mutex, uint64_t deadline_ns);
 
-/* Gives the mutex up. Does not block. Misuse: the thread does not own it. */
+/* Gives the mutex up. Does not block; while a thread waits under it for a condition (condition.h), judges, and takes
+ * short locks. Misuse: the thread does not own it. */
 void ilk_mutex_unlock(ilk_mutex *mutex);
 
 ILK_END_DECLARATIONS

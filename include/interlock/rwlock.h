@@ -45,7 +45,8 @@
  *      the queue: it hands on what they give up. They never allocate, and make no system call but to wake
  *      sleepers and, in try_write_lock, one membarrier(2) where readers leave the fence out: after many
  *      thousands of reads with hardly a write. (The pthread park backend's wake-up takes a mutex that is held
- *      for some instructions.)
+ *      for some instructions.) One exception: while a thread waits under the lock for a condition (condition.h),
+ *      a writer that leaves judges, and takes short locks; a signal handler then may not.
  *   G  A try_ call never fails on a free lock that no other call is at work on; of two that meet there both
  *      may fail. Where membarrier(2) is refused late, try_write_lock fails on a lock whose readers had left
  *      the fence out, until a waiting call has taken it for writing.

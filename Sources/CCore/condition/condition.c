@@ -127,14 +127,17 @@ static void signal_up_to(ilk_condition *condition, size_t count) {
     }
     struct ilk__address_waiters signalled = TAILQ_HEAD_INITIALIZER(signalled);
     struct ilk__address_bucket *bucket = ilk__address_lock(condition);
-    struct ilk__address_queue *queue;
-    while (count > 0 && (queue = ilk__address_find(bucket, condition)) != NULL) {
+    for (; count > 0; count--) {
+        struct ilk__address_queue *queue = ilk__address_find(bucket, condition);
+        if (queue == NULL) {
+            raise(condition, 0); /* in a child of fork it is still 1 */
+            break;
+        }
         struct ilk__waiter *first = TAILQ_FIRST(&queue->waiters);
         struct waiter *waiter = (struct waiter *)first;
         take_out(bucket, condition, waiter);
         waiter->moved = waiter->mutex != NULL && ilk__mutex_is_mine(waiter->mutex);
         TAILQ_INSERT_TAIL(&signalled, first, link);
-        count--;
     }
     ilk__address_unlock(bucket);
     struct ilk__waiter *each, *following;

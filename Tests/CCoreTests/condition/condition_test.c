@@ -2,10 +2,12 @@
  *
  * ilk_condition: wait, signal and broadcast; and misuse of waiting under a lock.
  */
+#include "support/fork.h"
 #include "support/misuse.h"
 #include <interlock/condition.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct waiter {
     ilk_condition *condition;
@@ -189,6 +191,33 @@ static void the_woken_thread_may_free_the_condition(void **state) {
     }
 }
 
+/* ---- Fork ---- */
+
+/* contract: condition.h */
+static void a_child_finds_no_waiter_on_a_condition(void **state) {
+    (void)state;
+    need_children();
+    ilk_condition condition = ILK_CONDITION_INIT;
+    ilk_mutex mutex = ILK_MUTEX_INIT;
+    int order = 0;
+    struct waiter waiter;
+    start_waiters(&waiter, 1, (struct waiter){&condition, &mutex, ILK_FOREVER, ILK_CLOSED, &order, 0, {0}});
+    const pid_t child = fork();
+    if (is_child(child)) {
+        ilk_condition_signal(&condition);
+        check_equal(ilk_atomic_load(&condition.word, memory_order_relaxed), 0);
+        start_waiters(&waiter, 1,
+                      (struct waiter){&condition, &mutex, ILK_FOREVER, ILK_CLOSED, &order, 0, {0}});
+        ilk_condition_signal(&condition);
+        thread_join(&waiter.thread);
+        _exit(waiter.status == ILK_OK ? 0 : 1);
+    }
+    expect_exit(child, 0);
+    check(!thread_is_done(&waiter.thread));
+    ilk_condition_signal(&condition);
+    thread_join(&waiter.thread);
+}
+
 /* ---- Misuse ---- */
 
 static ilk_mutex mutex;
@@ -311,6 +340,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_wait_that_timed_out_took_no_signal),
     cmocka_unit_test(readers_and_writers_wait_on_a_condition),
     cmocka_unit_test(the_woken_thread_may_free_the_condition),
+    cmocka_unit_test(a_child_finds_no_waiter_on_a_condition),
     cmocka_unit_test(misuse_is_reported_by_name),
 };
 
