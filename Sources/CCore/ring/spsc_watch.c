@@ -35,13 +35,14 @@ void ilk__spsc_watch(ilk_spsc *ring, ilk_ring_event event) {
 }
 
 bool ilk__spsc_is_ready(const ilk_spsc *ring, ilk_ring_event event) {
-    const uint32_t flags = ilk_atomic_load(&ring->flags, memory_order_acquire); /* SP13 */
+    const uint32_t flags = ilk__spsc_flags(ring);
     if (event == ILK_WRITABLE && (flags & ILK__SPSC_CLOSED) != 0) {
         return true;
     }
-    const bool reserved = ilk_atomic_load(&ring->reserved, memory_order_acquire) != 0; /* SP14 */
-    const uint64_t tail = ilk_atomic_load(&ring->tail, memory_order_acquire);          /* SP3 */
-    const uint64_t head = ilk_atomic_load(&ring->head, memory_order_acquire);          /* SP2 */
+    /* SP31 relaxed: hints, behind the fence of ilk__spsc_watch where it counts. The caller's pop or push acquires. */
+    const bool reserved = ilk_atomic_load(&ring->reserved, memory_order_relaxed) != 0;
+    const uint64_t tail = ilk_atomic_load(&ring->tail, memory_order_relaxed); /* SP31 */
+    const uint64_t head = ilk_atomic_load(&ring->head, memory_order_relaxed); /* SP31 */
     /* Below 0: the tail is older than the head. */
     const int64_t count = (int64_t)(tail - head);
     if (event == ILK_WRITABLE) {

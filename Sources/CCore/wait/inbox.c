@@ -27,10 +27,10 @@ static bool raise_pending(struct ilk__inbox *inbox, uint32_t flags, struct ilk__
 }
 
 bool ilk__watcher_mark(struct ilk__watcher *watcher, struct ilk__inbox_wake *wake) ILK_NONBLOCKING {
-    /* IB1 acq_rel, pairs with itself and with IB6.
-     * Acquires: the watcher is in no list of the owner's. Releases what is watched: to an owner that finds the mark
-     * up. If weaker: `next` is written while the owner still follows it. */
-    if (ilk_atomic_exchange(&watcher->marked, 1, memory_order_acq_rel) != 0) {
+    /* IB1 acquire, pairs with IB6.
+     * Carries: the owner has followed the watcher's link.
+     * If weaker: we write that link while the owner reads it. */
+    if (ilk_atomic_exchange(&watcher->marked, 1, memory_order_acquire) != 0) {
         return false;
     }
     struct ilk__inbox *inbox = watcher->inbox;
@@ -52,6 +52,7 @@ static void reach_owner(struct ilk__inbox *inbox, uint32_t state) ILK_NONBLOCKIN
         ilk_park_wake(&inbox->state, 1);
     }
     if ((state & ILK__INBOX_DESCRIPTOR) != 0) {
+        ilk_plain_read(&inbox->descriptor, sizeof inbox->descriptor);
         ilk__event_descriptor_raise(inbox->descriptor);
     }
     if ((state & ILK__INBOX_NOTIFIES) != 0) {
@@ -86,6 +87,7 @@ struct ilk__watcher *ilk__inbox_take(struct ilk__inbox *inbox) {
     struct ilk__watcher *latest = ilk_atomic_exchange(&inbox->latest, NULL, memory_order_acquire);
     struct ilk__watcher *oldest = NULL;
     while (latest != NULL) {
+        ilk_plain_write(&latest->next, sizeof latest->next);
         struct ilk__watcher *following = latest->next;
         latest->next = oldest;
         oldest = latest;
@@ -100,7 +102,8 @@ void ilk__watcher_unmark(struct ilk__watcher *watcher) {
 }
 
 bool ilk__watcher_retake(struct ilk__watcher *watcher) {
-    return ilk_atomic_exchange(&watcher->marked, 1, memory_order_acq_rel) == 0; /* IB1 */
+    /* IB9 relaxed: decides between owner and notifier. IB5 carries what the notifier did. */
+    return ilk_atomic_exchange(&watcher->marked, 1, memory_order_relaxed) == 0;
 }
 
 /* By the owner, whom none need wake. */

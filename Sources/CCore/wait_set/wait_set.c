@@ -304,6 +304,7 @@ ilk_status ilk_wait_set_descriptor(ilk_wait_set *set, int *out) {
     if (!set->has_descriptor) {
         const int made = ilk__event_descriptor_open();
         if (made >= 0) {
+            ilk_plain_write(&set->inbox.descriptor, sizeof set->inbox.descriptor);
             set->inbox.descriptor = made;
             set->has_descriptor = true;
             ilk__inbox_extend(&set->inbox, ILK__INBOX_DESCRIPTOR);

@@ -94,6 +94,17 @@ EX_SCENARIO(latch_freed){
     .threads = {await_remove_and_free, open_latch},
     .check = end,
 };
+static void add_latch_and_await(void) {
+    ex_assert(ilk_wait_set_add_latch(s.set, s.latch, s.latch) == ILK_OK);
+    await_by_set();
+}
+EX_SCENARIO(latch_added){
+    .name = "wait_set-latch-added",
+    .claim = "an opener that finds the mark finds the member",
+    .setup = setup_none,
+    .threads = {add_latch_and_await, open_latch},
+    .check = end,
+};
 EX_SCENARIO(latch_beside){
     .name = "wait_set-latch-beside-sleeper",
     .claim = "a set and a thread are told of an open latch",
