@@ -219,6 +219,58 @@ private final class MutexBuffer<Element: Sendable>: Sendable {
         #expect(shared.withReadLock { $0 } == 0)
     }
 
+    /// Runs jobs, or keeps them while it is closed.
+    private final class Gate: TaskExecutor {
+        private let kept = Mutex<[UnownedJob]?>(nil)
+
+        func close() { kept.withLock { $0 = [] } }
+
+        func open() { for job in kept.withLock({ $0.take() }) ?? [] { run(job) } }
+
+        func enqueue(_ job: consuming ExecutorJob) {
+            let job = UnownedJob(job)
+            let isKept = kept.withLock { kept in
+                kept?.append(job)
+                return kept != nil
+            }
+            if !isKept { run(job) }
+        }
+
+        private func run(_ job: UnownedJob) {
+            DispatchQueue.global().async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+        }
+    }
+
+    /// task:    waits        is woken, and has no thread              [ has one: waits again ]   [ is served ]
+    /// thread:  waits                            [ is served ]
+    /// writer:         changes          changes                                            changes
+    // contract: ReadWriteLock
+    @Test func aWokenTaskWithoutAThreadHoldsUpOthersOnlyUntilTheNextChange() async throws {
+        let subject = ConditionSubject.writing
+        let gate = Gate()
+        let judged = Pointer(Atomic<Int>(0))
+        let task = Task(executorPreference: gate) {
+            try await subject.suspend(
+                {
+                    judged.value.add(1, ordering: .acquiringAndReleasing)
+                    return $0 > 0
+                },
+                nil
+            ) { $0 -= 1 }
+        }
+        #expect(await eventuallySuspending { judged.value.load(ordering: .acquiring) > 0 })
+        await subject.change { _ in }
+        let thread = await subject.waiter(inThread: true, for: { $0 > 0 }) { $0 -= 1 }
+        gate.close()
+        await subject.change { $0 = 1 }
+        await subject.change { _ in }
+        #expect(try await thread.value)
+        gate.open()
+        await subject.change { $0 = 1 }
+        #expect(try await task.value)
+        await subject.change { #expect($0 == 0) }
+    }
+
     private actor Owner {
         var count = 0
 
