@@ -10,9 +10,9 @@
 //   takes the lock; judge(): true: leaves, and goes on under the lock
 //                            false: waits again; or, late or cancelled, leaves
 //
-// A task that a writer has chosen takes the lock, though it be cancelled: giving it up judges the others again, so the
-// wake-up is not lost. ilk__task_wait_cancel says whether it is chosen; its wake() is then on its way, and the task
-// does not go on before it, because it ends the object that wake() touches.
+// The core decides whether a writer has chosen the task (its wake() is then on its way, and alone resumes the task) or
+// the timer or canceller comes first (ilk__task_wait_cancel): no wake-up goes to a task that gives up, nor is waited
+// for by others while that has no thread.
 
 import CInterlock
 
@@ -44,16 +44,16 @@ enum AwaitedLock {
     }
 }
 
-// Used by one task, with the lock held or while it owns no wait; the core calls `holds` under the lock, and `wake`
-// ends its use before the task goes on.
+// Used by one task, with the lock held or while it is resumed; the core calls `holds` under the lock, and `wake` while
+// the task is suspended.
 @usableFromInline
 final class TaskCondition: @unchecked Sendable {
     private enum State {
         /// Not among the waiters yet.
         case outside
-        case waiting(OpaquePointer)
+        case waiting
         /// Among them until the lock is taken once more.
-        case over(OpaquePointer, WaitOutcome)
+        case over(WaitOutcome)
         case left(WaitOutcome)
     }
 
@@ -63,8 +63,10 @@ final class TaskCondition: @unchecked Sendable {
     private let holds: @Sendable () -> Bool
     private var state = State.outside
     private let queue = WaitQueue()
-    /// Under the queue's lock.
+    private var wait: OpaquePointer?
+    // Under the queue's lock.
     private var isWoken = false
+    private var hasGivenUp = false
 
     /// - Parameter writes: Whether the task holds the lock for writing when it judges.
     @usableFromInline
@@ -79,6 +81,9 @@ final class TaskCondition: @unchecked Sendable {
         self.deadline = deadline
         self.holds = holds
     }
+
+    // Not as it leaves: an alarm that is late may still ask.
+    deinit { ilk__task_wait_destroy(wait) }
 
     /// Whether the task is among the waiters of the lock.
     var isAmongWaiters: Bool {
@@ -97,12 +102,12 @@ final class TaskCondition: @unchecked Sendable {
             if holds() { return true }
             if hasPassed(deadline) { state = .left(.timedOut) } else { join() }
             return false
-        case .waiting(let wait):
-            guard lock.judge(wait) else { return false }
+        case .waiting:
+            guard lock.judge(wait!) else { return false }
             leave()
             return true
-        case .over(let wait, let outcome):
-            let goesOn = outcome == .timedOut && lock.judge(wait)
+        case .over(let outcome):
+            let goesOn = outcome == .timedOut && lock.judge(wait!)
             leave()
             return goesOn
         case .left: return false
@@ -110,7 +115,7 @@ final class TaskCondition: @unchecked Sendable {
     }
 
     private func join() {
-        let wait = ilk__task_wait_create(
+        wait = ilk__task_wait_create(
             { Unmanaged<TaskCondition>.fromOpaque($0!).takeUnretainedValue().holds() },
             { Unmanaged<TaskCondition>.fromOpaque($0!).takeUnretainedValue().wake() },
             Unmanaged.passUnretained(self).toOpaque(),
@@ -118,22 +123,17 @@ final class TaskCondition: @unchecked Sendable {
         )
         guard let wait else { fatalError("no memory for a task that waits") }
         lock.begin(wait)
-        state = .waiting(wait)
+        state = .waiting
     }
 
     /// Leaves the waiters. With the lock held.
     func leave() {
         switch state {
-        case .outside, .left: break
-        case .waiting(let wait):
-            lock.end(wait)
-            ilk__task_wait_destroy(wait)
-            state = .left(.granted)
-        case .over(let wait, let outcome):
-            lock.end(wait)
-            ilk__task_wait_destroy(wait)
-            state = .left(outcome)
+        case .outside, .left: return
+        case .waiting: state = .left(.granted)
+        case .over(let outcome): state = .left(outcome)
         }
+        lock.end(wait!)
     }
 
     /// After giving the lock up: suspends until the task may judge again. False: its time is up, and it has left.
@@ -142,19 +142,23 @@ final class TaskCondition: @unchecked Sendable {
         switch state {
         case .left(.cancelled): throw CancellationError()
         case .outside, .over, .left: return false
-        case .waiting(let wait):
-            let outcome = await suspend(isolation: isolation)
-            if outcome != .granted {
-                if !ilk__task_wait_cancel(wait) { await queue.suspendUncancelled { isWoken } }
-                state = .over(wait, outcome)
+        case .waiting:
+            let waiter = ConditionWaiter(self)
+            let outcome = await queue.suspend(waiter, isolation: isolation, until: deadline) {
+                queue.withWaiters { _ in !isWoken }
             }
+            if outcome != .granted { state = .over(outcome) }
             queue.withWaiters { _ in isWoken = false }
             return true
         }
     }
 
-    private func suspend(isolation: isolated (any Actor)?) async -> WaitOutcome {
-        await queue.suspend(isolation: isolation, until: deadline) { queue.withWaiters { _ in !isWoken } }
+    /// True: no writer will choose the task. Stays true: the alarm of an earlier suspension may come late.
+    fileprivate func givesUp() -> Bool {
+        queue.withWaiters { _ in
+            hasGivenUp = hasGivenUp || ilk__task_wait_cancel(wait)
+            return hasGivenUp
+        }
     }
 
     /// A writer has found the predicate true, and given the lock up. The task may go on before this returns.
@@ -166,4 +170,13 @@ final class TaskCondition: @unchecked Sendable {
             }.resumeAll()
         }
     }
+}
+
+// Adds a constant to what Waiter says.
+private final class ConditionWaiter: TaskWaiter, @unchecked Sendable {
+    private let condition: TaskCondition
+
+    init(_ condition: TaskCondition) { self.condition = condition }
+
+    override func givesUp() -> Bool { condition.givesUp() }
 }
