@@ -146,9 +146,23 @@ import Testing
         "withWriteLock(_:)": ["x.withWriteLock { $0.remove(1) }"],
     ]
 
+    /// Of all three.
+    static let waits: Calls = [
+        "withWriteLock(when:_:)": ["_ = x.withWriteLock(when: { !$0.isEmpty }) { $0.count }"],
+        "withWriteLock(when:until:_:)": [
+            "_ = x.withWriteLock(when: { !$0.isEmpty }, until: .now) { $0.count }"
+        ],
+        "withWriteLock(isolation:when:_:)": [
+            "Task { _ = try await x.withWriteLock(when: { !$0.isEmpty }) { $0.count } }"
+        ],
+        "withWriteLock(isolation:when:until:_:)": [
+            "Task { _ = try await x.withWriteLock(when: { !$0.isEmpty }, until: .now) { $0.count } }"
+        ],
+    ]
+
     static let calls: [String: Calls] = [
         "SafeArray<Int>": ofArrays, "SafeDictionary<Int, Int>": ofDictionaries, "SafeSet<Int>": ofSets,
-    ]
+    ].mapValues { $0.merging(waits) { own, _ in own } }
 
     @Test(arguments: calls.keys.sorted())
     func theCompilerPicksOurs(instance: String) async throws {

@@ -486,6 +486,43 @@ import Testing
             complaint: "'inout sending' parameter"
         ),
         Program(
+            claim: "a predicate does not change the value",
+            right:
+                "func f(_ lock: SharedReadWriteLock<Int>) { lock.lock.withWriteLock(when: { $0 > 0 }) { $0 = 0 } }",
+            wrong: """
+                func f(_ lock: SharedReadWriteLock<Int>) {
+                    lock.lock.withWriteLock(when: { $0 += 1; return true }) { $0 = 0 }
+                }
+                """,
+            complaint: "left side of mutating operator isn't mutable"
+        ),
+        Program(
+            claim: "a predicate, which other threads run, changes nothing of its caller's",
+            right:
+                "func f(_ array: SafeArray<Int>) { array.withWriteLock(when: { $0.count > 1 }) { $0 = [] } }",
+            wrong: """
+                func f(_ array: SafeArray<Int>) {
+                    var judged = 0
+                    array.withWriteLock(when: { judged += 1; return $0.count > 1 }) { $0 = [] }
+                }
+                """,
+            complaint: "in concurrently-executing code"
+        ),
+        Program(
+            claim: "a task without an await is told that waiting for a predicate blocks, and what to use",
+            right: """
+                func f(_ array: SafeArray<Int>) {
+                    Task { try await array.withWriteLock(when: { $0.count > 1 }) { $0 = [] } }
+                }
+                """,
+            wrong: """
+                func f(_ array: SafeArray<Int>) {
+                    Task { array.withWriteLock(when: { $0.count > 1 }) { $0 = [] } }
+                }
+                """,
+            complaint: "it blocks the thread; use `try await withWriteLock`"
+        ),
+        Program(
             claim: "a task without an await is told what blocks, and what to use: an operation",
             right: """
                 func f(_ operation: AsyncOperation<Int>) { Task { _ = try await operation.wait() } }

@@ -147,11 +147,13 @@ public final class SafeArray<Element> {
     @inlinable
     func changeWhole<Result: ~Copyable, Failure: Error>(
         _ call: StaticString,
+        isBegun: Bool = false,
         _ body: (inout [Element]) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         var before: [Element] = []
         defer { withExtendedLifetime(before) {} }
-        return try changeByClosure(call) { (elements, observers) throws(Failure) -> Result in
+        return try storage.changeByClosure(self, call, isBegun: isBegun) {
+            (elements, observers) throws(Failure) -> Result in
             guard let observers else { return try body(&elements) }
             before = elements
             defer { observers.record(.replacement(at: 0, old: before, new: elements)) }

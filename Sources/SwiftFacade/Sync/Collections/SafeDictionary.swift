@@ -202,11 +202,13 @@ public final class SafeDictionary<Key: Hashable, Value> {
     @inlinable
     func changeWhole<Result: ~Copyable, Failure: Error>(
         _ call: StaticString,
+        isBegun: Bool = false,
         _ body: (inout [Key: Value]) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         var before: [Key: Value] = [:]
         defer { withExtendedLifetime(before) {} }
-        return try changeByClosure(call) { (entries, observers) throws(Failure) -> Result in
+        return try storage.changeByClosure(self, call, isBegun: isBegun) {
+            (entries, observers) throws(Failure) -> Result in
             guard let observers else { return try body(&entries) }
             before = entries
             defer { observers.record(from: before, to: entries) }

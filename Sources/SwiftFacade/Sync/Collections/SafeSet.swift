@@ -108,11 +108,13 @@ public final class SafeSet<Element: Hashable> {
     @inlinable
     func changeWhole<Result: ~Copyable, Failure: Error>(
         _ call: StaticString,
+        isBegun: Bool = false,
         _ body: (inout Set<Element>) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         var before: Set<Element> = []
         defer { withExtendedLifetime(before) {} }
-        return try storage.changeByClosure(self, call) { (members, observers) throws(Failure) -> Result in
+        return try storage.changeByClosure(self, call, isBegun: isBegun) {
+            (members, observers) throws(Failure) -> Result in
             guard let observers else { return try body(&members) }
             before = members
             defer {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The mutex of tasks: a value, the task that holds it, and a queue of waiting tasks.
+// The mutex of tasks: a value, the task that holds it, and a queue of waiting tasks. A waiter may have a condition
+// (+Conditions); one without is ready whatever the value is.
 //
-// Invariant: while the queue has a waiter, a task holds the mutex. The holder gives it to the first waiter or, with
-// none, lays it down, under the queue's lock; a task joins under that lock, having found it held. So no task overtakes
-// a waiter, and a waiter that was cancelled is in no list and is given nothing.
+// Invariant: while the queue has a ready waiter, a task holds the mutex. The holder gives it to the first that is ready
+// or, with none, lays it down, under the queue's lock; a task joins under that lock, having found it held or its
+// condition false. So no task overtakes a ready waiter, and a waiter that was cancelled is in no list and is given
+// nothing.
 
 import CInterlock
 
@@ -36,7 +38,7 @@ import CInterlock
 public final class AsyncMutex<Value: ~Copyable>: @unchecked Sendable {
     private let queue = WaitQueue()
     private var holder: TaskIdentity?
-    private let value: UnsafeMutablePointer<Value>
+    let value: UnsafeMutablePointer<Value>
 
     /// A free mutex that guards `initialValue`. Allocates.
     public init(_ initialValue: consuming sending Value) {
@@ -84,7 +86,7 @@ public final class AsyncMutex<Value: ~Copyable>: @unchecked Sendable {
         _ body: (inout sending Value) async throws(Failure) -> sending Output
     ) async throws -> sending Output {
         // Without a limit the wait never times out.
-        try await take(until: nil, body)!
+        try await take(body)!
     }
 
     /// Runs `body` with the value in place while holding the mutex. Suspends the task while another holds it, until
@@ -140,12 +142,13 @@ public final class AsyncMutex<Value: ~Copyable>: @unchecked Sendable {
     // MARK: The lock
 
     /// All forms that wait; `nil` if time ran out.
-    private func take<Output: ~Copyable, Failure: Error>(
+    func take<Output: ~Copyable, Failure: Error>(
         isolation: isolated (any Actor)? = #isolation,
-        until deadline: ContinuousClock.Instant?,
+        when condition: Condition? = nil,
+        until deadline: ContinuousClock.Instant? = nil,
         _ body: (inout sending Value) async throws(Failure) -> sending Output
     ) async throws -> sending Output? {
-        switch await lock(until: deadline) {
+        switch await lock(when: condition, until: deadline) {
         case .timedOut: return nil
         case .cancelled: throw CancellationError()
         case .granted: return try await unlockAfter(body)
@@ -154,10 +157,11 @@ public final class AsyncMutex<Value: ~Copyable>: @unchecked Sendable {
 
     private func lock(
         isolation: isolated (any Actor)? = #isolation,
+        when condition: Condition?,
         until deadline: ContinuousClock.Instant?
     ) async -> WaitOutcome {
         let task = TaskIdentity.current
-        if tryLock(task) { return .granted }
+        if tryLock(task, when: condition) { return .granted }
         // Only the task itself ever writes its identity here.
         if queue.withWaiters({ _ in holder == task }) {
             misuse(
@@ -167,16 +171,18 @@ public final class AsyncMutex<Value: ~Copyable>: @unchecked Sendable {
             )
         }
         if hasPassed(deadline) { return .timedOut }
-        return await queue.suspend(MutexWaiter(task), until: deadline) { self.takeIfFree(task) }
+        return await queue.suspend(MutexWaiter(task, condition), until: deadline) {
+            self.takeIfFree(task, when: condition)
+        }
     }
 
-    private func tryLock(_ task: TaskIdentity) -> Bool {
-        queue.withWaiters { _ in takeIfFree(task) }
+    private func tryLock(_ task: TaskIdentity, when condition: Condition? = nil) -> Bool {
+        queue.withWaiters { _ in takeIfFree(task, when: condition) }
     }
 
     /// Under the queue's lock.
-    private func takeIfFree(_ task: TaskIdentity) -> Bool {
-        guard holder == nil else { return false }
+    private func takeIfFree(_ task: TaskIdentity, when condition: Condition?) -> Bool {
+        guard holder == nil, condition?.holds() ?? true else { return false }
         holder = task
         return true
     }
@@ -192,11 +198,11 @@ public final class AsyncMutex<Value: ~Copyable>: @unchecked Sendable {
     private func unlock() {
         queue.withWaiters { waiters in
             holder = nil
-            return waiters.takeFirst { waiter in
-                guard holder == nil, let waiter = waiter as? MutexWaiter else { return false }
+            return waiters.take(firstWhere: { waiter in
+                guard let waiter = waiter as? MutexWaiter, waiter.isReady else { return false }
                 holder = waiter.task
                 return true
-            }
+            })
         }.resumeAll()
     }
 }
@@ -204,8 +210,15 @@ public final class AsyncMutex<Value: ~Copyable>: @unchecked Sendable {
 // Adds a constant to what Waiter says.
 private final class MutexWaiter: TaskWaiter, @unchecked Sendable {
     let task: TaskIdentity
+    private let condition: Condition?
 
-    init(_ task: TaskIdentity) { self.task = task }
+    init(_ task: TaskIdentity, _ condition: Condition?) {
+        self.task = task
+        self.condition = condition
+    }
+
+    /// While no task holds the mutex, under the queue's lock.
+    var isReady: Bool { condition?.holds() ?? true }
 }
 
 /// Which task it is, while it lives.

@@ -45,11 +45,12 @@ extension CollectionStorage {
     func changeByClosure<Contents, Change, Result: ~Copyable, Failure: Error>(
         _ owner: Owner,
         _ call: StaticString,
+        isBegun: Bool = false,
         _ body: (inout Contents, ChangeObservers<Owner, Change>?) throws(Failure) -> Result
     ) throws(Failure) -> Result where State == Observed<Owner, Contents, Change> {
         var observers: ChangeObservers<Owner, Change>?
         defer { observers?.announce(owner) }
-        return try write(call) { (state) throws(Failure) -> Result in
+        return try write(call, isBegun: isBegun) { (state) throws(Failure) -> Result in
             observers = state.observers
             return try body(&state.contents, observers)
         }

@@ -161,12 +161,14 @@ struct CollectionStorage<Owner: AnyObject, State>: ~Copyable {
         }
     }
 
+    /// - Parameter isBegun: Whether the caller has begun writing.
     @inlinable
     func write<Result: ~Copyable, Failure: Error>(
         _ call: StaticString,
+        isBegun: Bool = false,
         _ body: (inout State) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        beginWriting(call)
+        if !isBegun { beginWriting(call) }
         defer { endWriting() }
         let location = location
         return try body(&location.pointee.state)

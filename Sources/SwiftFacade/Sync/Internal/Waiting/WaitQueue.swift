@@ -138,7 +138,7 @@ package final class WaitQueue: Sendable {
         }
         return await withTaskCancellationHandler(
             operation: { await withCheckedContinuation(isolation: isolation, begin) },
-            onCancel: { decide(waiter, .cancelled) },
+            onCancel: { giveUp(waiter, .cancelled) },
             isolation: isolation
         )
     }
@@ -167,6 +167,10 @@ package final class WaitQueue: Sendable {
         return outcome == nil
     }
 
+    private func giveUp(_ waiter: TaskWaiter, _ outcome: WaitOutcome) {
+        if waiter.givesUp() { decide(waiter, outcome) }
+    }
+
     /// Decides the race of `waiter`, unless it is decided, and resumes it if it is in the queue.
     private func decide(_ waiter: TaskWaiter, _ outcome: WaitOutcome) {
         let wasQueued = withList { list in
@@ -182,7 +186,7 @@ package final class WaitQueue: Sendable {
     /// Ends the wait at `moment`, unless it is cancelled first or the moment never comes.
     private func alarm(for waiter: TaskWaiter, at moment: ContinuousClock.Instant?) -> Alarm? {
         guard let moment, isReached(moment) else { return nil }
-        return Alarm(at: deadline(at: moment)) { self.decide(waiter, .timedOut) }
+        return Alarm(at: deadline(at: moment)) { self.giveUp(waiter, .timedOut) }
     }
 
     /// The value was handed over under the lock. The runtime orders a resumed task after the thread that resumed it,

@@ -91,6 +91,10 @@ package final class WorkWaiter<Work: AnyObject>: Waiter, @unchecked Sendable {
 package class TaskWaiter: Waiter, @unchecked Sendable {
     private var continuation: CheckedContinuation<WaitOutcome, Never>?
 
+    /// Asked before a time-out or a cancellation decides the race, outside the owner's lock: false if the event is on
+    /// its way, and will decide it.
+    package func givesUp() -> Bool { true }
+
     /// Keeps the continuation. Under the owner's lock, before the waiter is appended.
     package func suspend(_ continuation: CheckedContinuation<WaitOutcome, Never>) {
         self.continuation = continuation

@@ -29,6 +29,19 @@ package struct WaiterList {
         return taken
     }
 
+    /// Takes out the first waiter to which `serve` has given its event, if there is one.
+    package mutating func take(firstWhere serve: (Waiter) -> Bool) -> WaiterList {
+        var taken = WaiterList()
+        var next = first
+        while let waiter = next, taken.count == 0 {
+            next = waiter.next
+            guard serve(waiter) else { continue }
+            remove(waiter, .granted)
+            taken.link(waiter)
+        }
+        return taken
+    }
+
     /// Takes out the first `limit` waiters, or all if there are fewer: they have their event.
     package mutating func takeFirst(_ limit: Int) -> WaiterList {
         var taken = WaiterList()

@@ -1,0 +1,537 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Waiting for a predicate in use: a bounded buffer, and what single types promise beyond ConditionTests.swift.
+
+import Foundation
+import Synchronization
+import Testing
+
+import Interlock
+@testable import InterlockPool
+@testable import InterlockSync
+
+/// The guide's: at most `capacity` elements between threads and tasks, first in, first out.
+private final class BoundedBuffer<Element: Sendable>: Sendable {
+    private let elements = ReadWriteLock<[Element]>([])
+    private let capacity: Int
+
+    init(capacity: Int) { self.capacity = capacity }
+
+    func put(_ element: Element) {
+        elements.withWriteLock(when: { [capacity] in $0.count < capacity }) { $0.append(element) }
+    }
+
+    func put(_ element: Element) async throws {
+        try await elements.withWriteLock(when: { [capacity] in $0.count < capacity }) { $0.append(element) }
+    }
+
+    func take() -> Element {
+        elements.withWriteLock(when: { !$0.isEmpty }) { $0.removeFirst() }
+    }
+
+    func take() async throws -> Element {
+        try await elements.withWriteLock(when: { !$0.isEmpty }) { $0.removeFirst() }
+    }
+}
+
+/// The same under a mutex.
+private final class MutexBuffer<Element: Sendable>: Sendable {
+    private let elements = PriorityInheritingMutex<[Element]>([])
+    private let capacity: Int
+
+    init(capacity: Int) { self.capacity = capacity }
+
+    func put(_ element: Element) {
+        elements.withLock(when: { [capacity] in $0.count < capacity }) { $0.append(element) }
+    }
+
+    func put(_ element: Element) async throws {
+        try await elements.withLock(when: { [capacity] in $0.count < capacity }) { $0.append(element) }
+    }
+
+    func take() -> Element {
+        elements.withLock(when: { !$0.isEmpty }) { $0.removeFirst() }
+    }
+
+    func take() async throws -> Element {
+        try await elements.withLock(when: { !$0.isEmpty }) { $0.removeFirst() }
+    }
+}
+
+@Suite(.timeLimit(.minutes(10))) struct ConditionUseTests {
+    /// Two threads and two tasks put, and as many take.
+    private func move(
+        _ each: Int,
+        put: @escaping @Sendable (Counted) -> Void,
+        putSuspending: @escaping @Sendable (Counted) async throws -> Void,
+        take: @escaping @Sendable () -> Counted,
+        takeSuspending: @escaping @Sendable () async throws -> Counted
+    ) async throws {
+        let counter = LifetimeCounter()
+        let arrived = Pointer(Mutex([Int]()))
+        let threads = (0..<2).flatMap { index in
+            [
+                TestThread { for n in 0..<each { put(Counted(index * each + n, counter)) } },
+                TestThread {
+                    for _ in 0..<each {
+                        let id = take().id
+                        arrived.value.withLock { $0.append(id) }
+                    }
+                },
+            ]
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for index in 2..<4 {
+                group.addTask {
+                    for n in 0..<each { try await putSuspending(Counted(index * each + n, counter)) }
+                }
+                group.addTask {
+                    for _ in 0..<each {
+                        let id = try await takeSuspending().id
+                        arrived.value.withLock { $0.append(id) }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        for thread in threads { thread.join() }
+        #expect(arrived.value.withLock { $0.sorted() } == Array(0..<4 * each))
+        #expect(counter.living == 0 && counter.total == 4 * each)
+    }
+
+    // contract: ReadWriteLock
+    @Test(arguments: [1, 3]) func eachElementOfABufferIsMovedOnce(capacity: Int) async throws {
+        let buffer = BoundedBuffer<Counted>(capacity: capacity)
+        try await move(
+            2_000,
+            put: { buffer.put($0) },
+            putSuspending: { try await buffer.put($0) },
+            take: { buffer.take() },
+            takeSuspending: { try await buffer.take() }
+        )
+    }
+
+    // contract: PriorityInheritingMutex
+    @Test(arguments: [1, 3]) func eachElementOfAMutexBufferIsMovedOnce(capacity: Int) async throws {
+        let buffer = MutexBuffer<Counted>(capacity: capacity)
+        try await move(
+            1_000,
+            put: { buffer.put($0) },
+            putSuspending: { try await buffer.put($0) },
+            take: { buffer.take() },
+            takeSuspending: { try await buffer.take() }
+        )
+    }
+
+    // contract: AsyncMutex
+    @Test func eachElementOfAnAsyncBufferIsMovedOnce() async throws {
+        let elements = AsyncMutex<[Int]>([])
+        let count = 1_000
+        let taken = try await withThrowingTaskGroup(of: [Int].self) { group in
+            for producer in 0..<4 {
+                group.addTask {
+                    for n in 0..<count {
+                        try await elements.withLock(when: { $0.count < 2 }) { elements in
+                            await Task.yield()
+                            elements.append(producer * count + n)
+                        }
+                    }
+                    return []
+                }
+                group.addTask {
+                    var taken: [Int] = []
+                    for _ in 0..<count {
+                        taken.append(try await elements.withLock(when: { !$0.isEmpty }) { $0.removeFirst() })
+                    }
+                    return taken
+                }
+            }
+            return try await group.reduce(into: []) { $0 += $1 }
+        }
+        #expect(taken.sorted() == Array(0..<4 * count))
+    }
+
+    /// Without a change that a waiter asks for, the mutex is others'.
+    // contract: AsyncMutex
+    @Test func aWaiterWhosePredicateIsFalseIsPassedOver() async throws {
+        let mutex = AsyncMutex(0)
+        let end = Latch(count: 1)
+        let held = Latch(count: 1)
+        let holder = Task {
+            try await mutex.withLock { _ in
+                held.countDown()
+                try await end.wait()
+            }
+        }
+        try await held.wait()
+        let first = Task { try await mutex.withLock(when: { $0 == 2 }) { $0 += 1 } }
+        #expect(await eventuallySuspending { mutex.waiterCount == 1 })
+        let second = Task { try await mutex.withLock { $0 += 1 } }
+        #expect(await eventuallySuspending { mutex.waiterCount == 2 })
+        let third = Task { try await mutex.withLock(when: { $0 == 1 }) { $0 += 1 } }
+        #expect(await eventuallySuspending { mutex.waiterCount == 3 })
+        end.countDown()
+        try await holder.value
+        try await second.value
+        try await third.value
+        try await first.value
+        #expect(try await mutex.withLock { $0 } == 3)
+    }
+
+    /// All are inside at once.
+    // contract: ReadWriteLock
+    @Test func oneChangeLetsAllReadersIn() async throws {
+        let shared = SharedReadWriteLock(0)
+        let readers = 4
+        let judged = Pointer(Atomic<Int>(0))
+        let meeting = Barrier(parties: readers)
+        let threads = (0..<readers).map { _ in
+            TestThread {
+                let isFirst = Atomic<Bool>(true)
+                shared.lock.withReadLock(when: { number in
+                    if isFirst.exchange(false, ordering: .relaxed) { judged.value.add(1, ordering: .relaxed) }
+                    return number > 0
+                }) { _ in _ = meeting.wait() }
+            }
+        }
+        #expect(await eventuallySuspending { judged.value.load(ordering: .relaxed) == readers })
+        shared.withWriteLock { $0 = 1 }
+        for thread in threads { thread.join() }
+    }
+
+    /// What a worker waits for comes from a job of its own pool.
+    // contract: WorkerPool
+    @Test func aWorkerThatWaitsForAPredicateLeavesItsJobsToAnother() async throws {
+        let pool = try WorkerPool(name: "conditions", threads: 1)
+        let shared = SharedReadWriteLock(0)
+        let isJudged = Pointer(Atomic<Bool>(false))
+        let waiting = Task {
+            try await pool.run {
+                shared.lock.withWriteLock(when: {
+                    isJudged.value.store(true, ordering: .releasing)
+                    return $0 > 0
+                }) { $0 -= 1 }
+            }
+        }
+        #expect(await eventuallySuspending { isJudged.value.load(ordering: .acquiring) })
+        try await pool.run { shared.withWriteLock { $0 += 1 } }
+        try await waiting.value
+        #expect(shared.withReadLock { $0 } == 0)
+    }
+
+    /// Runs jobs; while it is closed it keeps them, and stalls the thread that brings one, if that is asked for.
+    private final class Gate: TaskExecutor {
+        private let kept = Mutex<[UnownedJob]?>(nil)
+        private let stalling = Mutex<(isReached: Event, end: Event)?>(nil)
+
+        var isKeepingOne: Bool { kept.withLock { $0?.isEmpty == false } }
+
+        func close(stalling events: (isReached: Event, end: Event)? = nil) {
+            stalling.withLock { $0 = events }
+            kept.withLock { $0 = [] }
+        }
+
+        func open() { for job in kept.withLock({ $0.take() }) ?? [] { run(job) } }
+
+        func enqueue(_ job: consuming ExecutorJob) {
+            let job = UnownedJob(job)
+            let isKept = kept.withLock { kept in
+                kept?.append(job)
+                return kept != nil
+            }
+            if !isKept { return run(job) }
+            if let events = stalling.withLock({ $0.take() }) {
+                events.isReached.happen()
+                events.end.wait()
+            }
+        }
+
+        private func run(_ job: UnownedJob) {
+            DispatchQueue.global().async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+        }
+
+        /// A task that has begun to wait, on this executor.
+        func waiter(
+            of subject: ConditionSubject,
+            until deadline: ContinuousClock.Instant? = nil,
+            for predicate: @escaping ConditionSubject.Predicate,
+            _ body: @escaping ConditionSubject.Body
+        ) async -> Task<Bool, any Error> {
+            let judged = Pointer(Atomic<Int>(0))
+            let task = Task(executorPreference: self) {
+                try await subject.suspend(
+                    {
+                        judged.value.add(1, ordering: .acquiringAndReleasing)
+                        return predicate($0)
+                    },
+                    deadline,
+                    body
+                )
+            }
+            #expect(await eventuallySuspending { judged.value.load(ordering: .acquiring) > 0 })
+            await subject.change { _ in }
+            return task
+        }
+    }
+
+    /// task:    waits        is woken, and has no thread              [ has one: waits again ]   [ is served ]
+    /// thread:  waits                            [ is served ]
+    /// writer:         changes          changes                                            changes
+    // contract: ReadWriteLock
+    @Test func aWokenTaskWithoutAThreadHoldsUpOthersOnlyUntilTheNextChange() async throws {
+        let subject = ConditionSubject.writing
+        let gate = Gate()
+        let task = await gate.waiter(of: subject, for: { $0 > 0 }) { $0 -= 1 }
+        let thread = await subject.waiter(inThread: true, for: { $0 > 0 }) { $0 -= 1 }
+        gate.close()
+        await subject.change { $0 = 1 }
+        await subject.change { _ in }
+        #expect(try await thread.value)
+        gate.open()
+        await subject.change { $0 = 1 }
+        #expect(try await task.value)
+        await subject.change { #expect($0 == 0) }
+    }
+
+    /// task:    waits   cancelled, has no thread            [ has one: leaves ]
+    /// thread:  waits                        [ is served ]
+    /// writer:                     changes
+    // contract: ReadWriteLock, PriorityInheritingMutex, SafeArray
+    @Test(arguments: [ConditionSubject.Kind.writing, .mutex, .array])
+    func aCancelledTaskWithoutAThreadHoldsUpNone(_ kind: ConditionSubject.Kind) async throws {
+        let subject = kind.make()
+        let gate = Gate()
+        let task = await gate.waiter(of: subject, for: { $0 > 0 }) { $0 -= 1 }
+        let thread = await subject.waiter(inThread: true, for: { $0 > 0 }) { $0 -= 1 }
+        gate.close()
+        task.cancel()
+        await subject.change { $0 = 1 }
+        #expect(try await thread.value)
+        gate.open()
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+
+    /// task:    waits ── late, has no thread            [ has one: the predicate holds ]
+    /// writer:                               changes
+    // contract: ReadWriteLock, PriorityInheritingMutex, SafeArray
+    @Test(arguments: [ConditionSubject.Kind.writing, .reading, .mutex, .array])
+    func aLateTaskJudgesOnceMore(_ kind: ConditionSubject.Kind) async throws {
+        let subject = kind.make()
+        let gate = Gate()
+        let limit = ContinuousClock.now + .milliseconds(50)
+        let task = await gate.waiter(of: subject, until: limit, for: { $0 > 0 }) { _ in }
+        gate.close()
+        // Late before the gate was closed: a slow machine.
+        guard await eventuallySuspending({ gate.isKeepingOne || limit + .seconds(1) < .now }),
+            gate.isKeepingOne
+        else { return }
+        await subject.change { $0 = 1 }
+        gate.open()
+        #expect(try await task.value)
+    }
+
+    /// writer:  chooses both, wakes the first: stalls                  wakes the second
+    /// second:                                       cancelled                          [ runs ]
+    // contract: ReadWriteLock
+    @Test func aTaskChosenBeforeItsCancellationRuns() async throws {
+        let subject = ConditionSubject.reading
+        let gate = Gate()
+        let events = (isReached: Event(), end: Event())
+        let first = await gate.waiter(of: subject, for: { $0 > 0 }) { _ in }
+        let second = await subject.waiter(inThread: false, for: { $0 > 0 }) { _ in }
+        gate.close(stalling: events)
+        let writer = Task.detached {
+            await withCheckedContinuation { continuation in
+                _ = TestThread {
+                    Task(executorPreference: InlineExecutor.shared) { await subject.change { $0 = 1 } }
+                    continuation.resume()
+                }
+            }
+        }
+        events.isReached.wait()
+        second.cancel()
+        events.end.happen()
+        await writer.value
+        gate.open()
+        #expect(try await second.value)
+        #expect(try await first.value)
+    }
+
+    /// Runs a job where it is brought.
+    private final class InlineExecutor: TaskExecutor {
+        static let shared = InlineExecutor()
+
+        func enqueue(_ job: consuming ExecutorJob) {
+            UnownedJob(job).runSynchronously(on: asUnownedTaskExecutor())
+        }
+    }
+
+    private actor Owner {
+        var count = 0
+
+        func add(when lock: SharedReadWriteLock<Int>, is wanted: Int) async throws {
+            try await lock.lock.withWriteLock(when: { $0 == wanted }) {
+                // The body is this actor's.
+                count += $0
+                assertIsolated()
+            }
+        }
+    }
+
+    // contract: ReadWriteLock
+    @Test func theBodyRunsOnTheCallersActor() async throws {
+        let shared = SharedReadWriteLock(0)
+        let owner = Owner()
+        let waiting = (1...8).map { wanted in Task { try await owner.add(when: shared, is: wanted) } }
+        for number in 1...8 {
+            shared.withWriteLock { $0 = number }
+            try await waiting[number - 1].value
+        }
+        #expect(await owner.count == 36)
+    }
+
+    private struct Unique: ~Copyable, Sendable {
+        var number = 0
+    }
+
+    // contract: ReadWriteLock, PriorityInheritingMutex, AsyncMutex
+    @Test func noncopyableValuesAndOutputs() async throws {
+        let past = ContinuousClock.now
+        let shared = SharedReadWriteLock(Unique(number: 1))
+        let mutex = Pointer(PriorityInheritingMutex(Unique(number: 1)))
+        let asyncMutex = AsyncMutex(Unique(number: 1))
+        func number(_ output: consuming Unique?) -> Int? {
+            switch consume output {
+            case .some(let output): output.number
+            case .none: nil
+            }
+        }
+        let written = number(
+            try await shared.lock.withWriteLock(when: { $0.number == 1 }) { Unique(number: $0.number) }
+        )
+        let read = number(
+            try await shared.lock.withReadLock(when: { $0.number == 1 }, until: past) {
+                Unique(number: $0.number)
+            }
+        )
+        let locked = number(
+            try await mutex.value.withLock(when: { $0.number == 1 }) { Unique(number: $0.number) }
+        )
+        let asyncLocked = number(
+            try await asyncMutex.withLock(when: { $0.number == 1 }) { Unique(number: $0.number) }
+        )
+        #expect([written, read, locked, asyncLocked] == [1, 1, 1, 1])
+        func inThread() -> [Int?] {
+            [
+                number(mutex.value.withLock(when: { $0.number == 1 }) { Unique(number: $0.number) }),
+                number(
+                    shared.lock.withReadLock(when: { $0.number == 2 }, until: past) {
+                        Unique(number: $0.number)
+                    }
+                ),
+            ]
+        }
+        #expect(inThread() == [1, nil])
+    }
+
+    // contract: SafeArray, SafeDictionary, SafeSet
+    @Test func observersSeeWhatAWaitersBodyChanged() async throws {
+        let array = SafeArray([Int]())
+        let changes = array.changes()
+        let task = Task { try await array.withWriteLock(when: { $0.count == 1 }) { $0.append(2) } }
+        array.append(1)
+        try await task.value
+        var seen: [Int] = []
+        for await change in changes {
+            change.apply(to: &seen)
+            if seen.count == 2 { break }
+        }
+        #expect(seen == [1, 2])
+    }
+
+    private enum Trace { @TaskLocal static var id = "none" }
+
+    /// holder: [ holds ─ changes, gives up ]
+    /// next:        waits in the mutex     [ holds ································ lets go ]
+    /// task:     waits for the change       is woken, finds the mutex taken: a thread waits   [ runs the body ]
+    // contract: PriorityInheritingMutex
+    @Test func aWokenTaskFindsTheMutexTaken() async throws {
+        let mutex = Pointer(PriorityInheritingMutex(0))
+        let isJudged = Pointer(Atomic<Bool>(false))
+        let task = Trace.$id.withValue("mine") {
+            Task {
+                try await mutex.value.withLock(when: {
+                    isJudged.value.store(true, ordering: .releasing)
+                    return $0 == 1
+                }) { number in
+                    number = 2
+                    return Trace.id
+                }
+            }
+        }
+        #expect(await eventuallySuspending { isJudged.value.load(ordering: .acquiring) })
+        let end = Event()
+        let isTaken = Event()
+        let thread = TestThread {
+            mutex.value.withLock { $0 = 0 }
+            let next = Pointer(Mutex<TestThread?>(nil))
+            mutex.value.withLock { number in
+                next.value.withLock {
+                    $0 = TestThread {
+                        mutex.value.withLock { _ in
+                            isTaken.happen()
+                            end.wait()
+                        }
+                    }
+                }
+                // Bit 31: the next sleeps in the kernel, which hands the mutex over.
+                _ = eventually {
+                    mutex.value.storage.storage.base.assumingMemoryBound(to: UInt32.self).pointee >> 31 == 1
+                }
+                number = 1
+            }
+            next.value.withLock { $0.take() }?.join()
+        }
+        isTaken.wait()
+        #expect(await eventuallySuspending { mutex.value.storage.errands.count == 1 })
+        end.happen()
+        #expect(try await task.value == "mine")
+        thread.join()
+        #expect(try await mutex.value.withLock { $0 } == 2)
+    }
+
+    /// holder:             [ holds ················ lets go ]
+    /// task:     waits          cancelled, finds it taken      leaves
+    /// other:    waits                                                 is woken by the next change
+    // contract: PriorityInheritingMutex
+    @Test func aTaskCancelledWhileTheMutexIsTakenLeaves() async throws {
+        let mutex = Pointer(PriorityInheritingMutex(0))
+        let subject = ConditionSubject(
+            name: "",
+            change: { body in try! await Task { try await mutex.value.withLock { body(&$0) } }.value },
+            block: nil,
+            suspend: { predicate, _, body in
+                try await mutex.value.withLock(when: { predicate($0) }) { try body(&$0) }
+                return true
+            }
+        )
+        let one = await subject.waiter(inThread: false, for: { $0 > 0 }) { $0 -= 1 }
+        let other = await subject.waiter(inThread: false, for: { $0 > 0 }) { $0 -= 1 }
+        let isTaken = Event()
+        let end = Event()
+        let thread = TestThread {
+            mutex.value.withLock { _ in
+                isTaken.happen()
+                end.wait()
+            }
+        }
+        isTaken.wait()
+        one.cancel()
+        #expect(await eventuallySuspending { mutex.value.storage.errands.count == 1 })
+        end.happen()
+        await #expect(throws: CancellationError.self) { try await one.value }
+        await subject.change { $0 += 1 }
+        #expect(try await other.value)
+        thread.join()
+    }
+}
