@@ -10,7 +10,7 @@
 /* Whether the system has such descriptors. */
 bool ilk__event_descriptor_exists(void);
 
-/* Lowered, closed on exec. Minus an errno: the system refuses one. */
+/* Lowered, closed on exec. Below 0: the system refuses one. */
 int ilk__event_descriptor_open(void);
 void ilk__event_descriptor_close(int descriptor);
 

@@ -7,14 +7,12 @@
 
 #if !ILK__PORT_LINUX
 
-#include <errno.h>
-
 bool ilk__event_descriptor_exists(void) {
     return false;
 }
 
 int ilk__event_descriptor_open(void) {
-    return -ENOSYS;
+    return -1;
 }
 
 void ilk__event_descriptor_close(int descriptor) {

@@ -242,6 +242,24 @@ EX_SCENARIO(descriptor){
     .threads = {serve_two_by_descriptor, push_spsc, push_mpmc},
     .check = end,
 };
+static void setup_no_descriptor(void) {
+    setup_none();
+    ex_descriptor_word = 0;
+}
+static void make_descriptor_and_be_woken(void) {
+    int descriptor;
+    void *key;
+    ex_assert(ilk_wait_set_descriptor(s.set, &descriptor) == ILK_OK);
+    await_descriptor();
+    ex_assert(poll(&key) && key == NULL);
+}
+EX_SCENARIO(woken_by_descriptor){
+    .name = "wait_set-descriptor-wake",
+    .claim = "a waker finds the descriptor that it is told of",
+    .setup = setup_no_descriptor,
+    .threads = {make_descriptor_and_be_woken, wake},
+    .check = end,
+};
 EX_SCENARIO(late_descriptor){
     .name = "wait_set-descriptor-made-late",
     .claim = "a descriptor made beside a notifier is readable",
