@@ -65,6 +65,9 @@
  *      other: none sleeps again for the mutex that the signaller still has.
  *   I  A thread that was woken may free the condition, if no other waits on it.
  *
+ * A lock under which threads wait, and an ilk_condition, belong to one copy of the library: a program that has several,
+ * linked statically into shared objects, takes and gives up such a lock by one of them.
+ *
  * No wait is a cancellation point. None allocates. Not in signal handlers: no call of this header, and no unlock after
  * writing of a lock under which a thread waits. Fork: in the child no thread waits; the
  * calling thread holds what it held.
