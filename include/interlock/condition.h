@@ -52,9 +52,9 @@
  * wait for it without limit, or gives it up while a thread that leaves judges, is misuse, and reported. It may run on
  * any thread, while its waiter sleeps.
  *
- * Cost. While no thread waits under a lock, its calls execute not one instruction more. While one does, giving it up
- * after writing judges the predicates of those that wait, O(waiters), and taking a mutex costs some ten instructions
- * more; reading costs nothing more.
+ * Cost. While no thread waits under a lock, a call that meets no other executes not one instruction more. While one
+ * does, giving it up after writing judges the predicates of those that wait, O(waiters), and taking it to write goes
+ * slow: some tens of instructions for a mutex, a hundred for a reader–writer lock. Readers go on as before.
  *
  * Guarantees of ilk_condition
  *   F  As pthread_cond_wait: the mutex is given up and the wait begun in one step, for a thread that signals under the

@@ -66,7 +66,7 @@
  *      change.
  *
  * The descriptor is readable while a member may be ready or a wake has not been answered: the caller then waits with
- * deadline 0, until that answers ILK_TIMEDOUT, after which it is not readable. A wait that answers fewer leaves it
+ * deadline 0, until that answers ILK_TIMEDOUT, after which it is not readable, but for a call that notifies meanwhile. A wait that answers fewer leaves it
  * so. It is the set's: the caller neither reads nor closes it. A set of which it is not asked has none.
  *
  * Signal handlers. The calls of a ring that is in a set, and the count_down that opens a latch which is waited for

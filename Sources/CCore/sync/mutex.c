@@ -77,21 +77,14 @@ static void mutex_stop_watching(ilk_mutex *mutex, bool owns, bool may_wait) {
     }
 }
 
-/* Threads wait for a condition, and diagnosis does not watch. */
-static bool is_awaited_alone(const ilk_mutex *mutex) ILK_NONBLOCKING {
-    return is_set(mutex, MUTEX_AWAITED) && !is_set(mutex, MUTEX_FRESH | MUTEX_WATCHED) &&
-           !ilk__diagnoses_all();
-}
-
 /* With SLOW, or WATCHED where the kernel has dropped that. */
 ILK_COLD static bool mutex_decide_watching(ilk_mutex *mutex) {
-    if (is_awaited_alone(mutex)) {
-        return false;
-    }
     const uint32_t settings =
         ilk_atomic_fetch_and(&mutex->settings, ~MUTEX_FRESH, memory_order_relaxed); /* MX10 */
     const bool is_fresh = (settings & MUTEX_FRESH) != 0;
-    const bool is_wanted = ilk__diagnoses_all() || ilk__object_is_watched_at(mutex);
+    /* Where all are watched: those made since. SLOW alone may be up for threads that wait for a condition. */
+    const bool is_wanted = ((settings & (MUTEX_FRESH | MUTEX_WATCHED)) != 0 && ilk__diagnoses_all()) ||
+                           ilk__object_is_watched_at(mutex);
     if (!is_wanted ||
         (is_fresh && ilk__object_begin(mutex, ILK_OBJECT_MUTEX, ILK__WATCHES_KEPT, 0) == NULL)) {
         mutex_stop_watching(mutex, false, true);
@@ -116,9 +109,6 @@ static bool mutex_is_watched(ilk_mutex *mutex, uint32_t seen) {
  * first call one is is met by the next that may wait. */
 ILK_TRUSTED_NONBLOCKING_BEGIN
 ILK_COLD static bool mutex_is_known(ilk_mutex *mutex, bool owns) ILK_NONBLOCKING {
-    if (is_awaited_alone(mutex)) {
-        return false;
-    }
     const uint32_t settings = ilk_atomic_load(&mutex->settings, memory_order_relaxed); /* MX10 */
     const struct ilk__object *object = (settings & MUTEX_FRESH) != 0 ? NULL : ilk__object_find(mutex);
     const bool is_watched = object != NULL && ilk__object_watches(object) != 0;
@@ -253,9 +243,20 @@ ILK_COLD static ilk_status lock_watched(ilk_mutex *mutex, uint32_t self, uint32_
     return status;
 }
 
+/* A free mutex under which threads wait for a condition, and which diagnosis does not watch. */
+static bool take_if_awaited(ilk_mutex *mutex, uint32_t self, uint32_t seen) ILK_NONBLOCKING {
+    const uint32_t settings = ilk_atomic_load(&mutex->settings, memory_order_relaxed); /* MX10 */
+    return seen == MUTEX_SLOW &&
+           (settings & (MUTEX_AWAITED | MUTEX_FRESH | MUTEX_WATCHED)) == MUTEX_AWAITED &&
+           take_if_free(mutex, &seen, self);
+}
+
 /* `seen`: what it held when it was not free. */
 static ILK_NOINLINE ilk_status lock_taken(ilk_mutex *mutex, uint32_t self, uint32_t seen,
                                           uint64_t deadline_ns, const char *call, const void *site) {
+    if (take_if_awaited(mutex, self, seen)) {
+        return ILK_OK;
+    }
     const bool is_own = names_me(seen, self); /* reported as misuse, which tells more */
     return !is_own && mutex_is_watched(mutex, seen) ? lock_watched(mutex, self, seen, deadline_ns, call, site)
                                                     : wait_for_owner(mutex, self, seen, deadline_ns, call);
@@ -315,9 +316,13 @@ void ilk__mutex_require_owner(const ilk_mutex *mutex, const char *call) {
                   call); /* MX4 */
 }
 
+static struct ilk__conditions conditions_of(ilk_mutex *mutex) {
+    return (struct ilk__conditions){mutex, &mutex->settings, MUTEX_AWAITED};
+}
+
 struct ilk__conditions ilk__mutex_conditions(ilk_mutex *mutex) {
     ilk_atomic_fetch_or(&mutex->word, MUTEX_SLOW, memory_order_relaxed); /* MX13 */
-    return (struct ilk__conditions){mutex, &mutex->settings, MUTEX_AWAITED};
+    return conditions_of(mutex);
 }
 
 static struct ilk__condition_waiter *choose_woken(ilk_mutex *mutex) {
@@ -331,6 +336,7 @@ static struct ilk__condition_waiter *choose_woken(ilk_mutex *mutex) {
  * taken once more, if that is possible without waiting; if not, its owner finds SLOW. */
 static void unlock_inherited(ilk_mutex *mutex, uint32_t self) {
     for (;;) {
+        const struct ilk__conditions conditions = conditions_of(mutex); /* the mutex may be gone later */
         const bool is_awaited = is_set(mutex, MUTEX_AWAITED);
         struct ilk__condition_waiter *chosen = choose_woken(mutex);
         uint32_t held = self | MUTEX_SLOW;
@@ -340,7 +346,7 @@ static void unlock_inherited(ilk_mutex *mutex, uint32_t self) {
             ilk__mutex_inherit_unlock(&mutex->word);
         }
         const bool again =
-            by_kernel && is_awaited && ilk__conditions_retake(mutex, &mutex->word, MUTEX_SLOW, self);
+            by_kernel && is_awaited && ilk__conditions_retake(conditions, &mutex->word, MUTEX_SLOW, self);
         ilk__conditions_wake(chosen);
         if (!again) {
             return;

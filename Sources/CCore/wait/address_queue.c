@@ -14,6 +14,7 @@ LIST_HEAD(address_queues, ilk__address_queue);
 struct ilk__address_bucket {
     ILK_ATOMIC(uint32_t) word;
     struct address_queues queues;
+    uint64_t last_number;
 } __attribute__((aligned(64)));
 
 enum { BUCKET_BITS = 6, BUCKET_COUNT = 1 << BUCKET_BITS };
@@ -48,6 +49,10 @@ void ilk__address_unlock(struct ilk__address_bucket *bucket) {
     }
 }
 
+uint64_t ilk__address_next_number(struct ilk__address_bucket *bucket) {
+    return ++bucket->last_number;
+}
+
 struct ilk__address_queue *ilk__address_find(struct ilk__address_bucket *bucket, const void *address) {
     struct ilk__address_queue *queue;
     LIST_FOREACH(queue, &bucket->queues, link) {
@@ -64,6 +69,7 @@ void ilk__address_enqueue(struct ilk__address_bucket *bucket, const void *addres
     if (queue == NULL) {
         queue = &waiter->queue;
         queue->address = address;
+        queue->marks = NULL;
         queue->woken = 0;
         TAILQ_INIT(&queue->waiters);
         LIST_INSERT_HEAD(&bucket->queues, queue, link);
@@ -76,6 +82,9 @@ bool ilk__address_dequeue(struct ilk__address_bucket *bucket, const void *addres
                           struct ilk__address_waiter *waiter) {
     struct ilk__address_queue *queue = ilk__address_find(bucket, address);
     waiter->waiter.queued = false;
+    if (queue == NULL) {
+        return true;
+    }
     TAILQ_REMOVE(&queue->waiters, &waiter->waiter, link);
     struct ilk__address_waiter *host = (struct ilk__address_waiter *)TAILQ_FIRST(&queue->waiters);
     if (host != NULL && queue != &waiter->queue) {
@@ -86,6 +95,7 @@ bool ilk__address_dequeue(struct ilk__address_bucket *bucket, const void *addres
         return true;
     }
     host->queue.address = address;
+    host->queue.marks = queue->marks;
     host->queue.woken = queue->woken;
     TAILQ_INIT(&host->queue.waiters);
     TAILQ_CONCAT(&host->queue.waiters, &queue->waiters, link);

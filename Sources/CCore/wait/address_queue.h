@@ -28,7 +28,9 @@ struct ilk__address_queue {
     LIST_ENTRY(ilk__address_queue) link; /* in the bucket */
     const void *address;
     struct ilk__address_waiters waiters;
-    uint32_t woken; /* the owner's: see wait/conditions.h */
+    /* The owner's: see wait/conditions.c. */
+    const void *marks;
+    uint32_t woken;
 };
 
 struct ilk__address_waiter {
@@ -47,7 +49,9 @@ void ilk__address_unlock(struct ilk__address_bucket *bucket);
 struct ilk__address_queue *ilk__address_find(struct ilk__address_bucket *bucket, const void *address);
 void ilk__address_enqueue(struct ilk__address_bucket *bucket, const void *address,
                           struct ilk__address_waiter *waiter);
-/* True: the queue is empty, and gone. */
+/* A number greater than all that were given for this bucket before. */
+uint64_t ilk__address_next_number(struct ilk__address_bucket *bucket);
+/* True: the queue is empty, and gone. In a child of fork, where the waiter's queue is no more: likewise. */
 bool ilk__address_dequeue(struct ilk__address_bucket *bucket, const void *address,
                           struct ilk__address_waiter *waiter);
 

@@ -38,6 +38,7 @@ void ilk__conditions_report_wait(const void *lock, const char *call) {
 void ilk__condition_join(struct ilk__conditions conditions, struct ilk__condition_waiter *waiter) {
     struct ilk__address_bucket *bucket = ilk__address_lock(conditions.lock);
     ilk__address_enqueue(bucket, conditions.lock, &waiter->entry);
+    ilk__address_find(bucket, conditions.lock)->marks = conditions.marks;
     /* CN1 relaxed: the lock orders it before the next writer's look. */
     ilk_atomic_fetch_or(conditions.marks, conditions.mark, memory_order_relaxed);
     ilk__address_unlock(bucket);
@@ -46,8 +47,9 @@ void ilk__condition_join(struct ilk__conditions conditions, struct ilk__conditio
 /* No writer passes this waiter over for its own sake any more. */
 static void arrive(struct ilk__address_bucket *bucket, struct ilk__conditions conditions,
                    struct ilk__condition_waiter *waiter) {
-    if (waiter->woken && !waiter->reads && !is_task(waiter)) {
-        ilk__address_find(bucket, conditions.lock)->woken--;
+    struct ilk__address_queue *queue = ilk__address_find(bucket, conditions.lock);
+    if (waiter->woken && !waiter->reads && !is_task(waiter) && queue != NULL) {
+        queue->woken--;
     }
     waiter->woken = false;
 }
@@ -141,10 +143,13 @@ void ilk__conditions_wake(struct ilk__condition_waiter *chosen) {
     }
 }
 
-bool ilk__conditions_retake(const void *lock, ILK_ATOMIC(uint32_t) * word, uint32_t bit, uint32_t self) {
-    struct ilk__address_bucket *bucket = ilk__address_lock(lock);
+bool ilk__conditions_retake(struct ilk__conditions conditions, ILK_ATOMIC(uint32_t) * word, uint32_t bit,
+                            uint32_t self) {
+    struct ilk__address_bucket *bucket = ilk__address_lock(conditions.lock);
+    const struct ilk__address_queue *queue = ilk__address_find(bucket, conditions.lock);
     bool is_taken = false;
-    if (ilk__address_find(bucket, lock) != NULL) {
+    /* The lock may be gone: then the queue is that of what lies there now, a lock of this kind or with other marks. */
+    if (queue != NULL && queue->marks == conditions.marks) {
         ilk_atomic_fetch_or(word, bit, memory_order_relaxed); /* CN1 */
         uint32_t is_free = bit;
         /* CN4 acquire, pairs with MX3. As MX2. */

@@ -73,7 +73,8 @@ void ilk__conditions_wake(struct ilk__condition_waiter *chosen);
 
 /* For a thread that has given the lock up, if threads wait for a condition: they keep its memory alive. Raises `bit` in
  * the lock's `word`, and takes the lock for `self`, if it is free. True: taken. */
-bool ilk__conditions_retake(const void *lock, ILK_ATOMIC(uint32_t) * word, uint32_t bit, uint32_t self);
+bool ilk__conditions_retake(struct ilk__conditions conditions, ILK_ATOMIC(uint32_t) * word, uint32_t bit,
+                            uint32_t self);
 
 /* Reports that the calling thread waits without limit for a lock in a predicate of that lock's. */
 void ilk__conditions_report_wait(const void *lock, const char *call);

@@ -49,6 +49,7 @@ struct ilk__watcher {
     struct ilk__address_waiter entry; /* first: a pointer to one is a pointer to the other */
     struct ilk__inbox *inbox;
     struct ilk__watcher *next; /* in the inbox; then the owner's */
+    uint64_t notified;         /* the notification that has met it last; see wait/watchers.c */
     ILK_ATOMIC(uint32_t) marked;
 };
 

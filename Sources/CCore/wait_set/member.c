@@ -39,7 +39,8 @@ static void arm_spsc(struct member *member) {
 static bool is_spsc_ready(struct member *member) {
     return ilk__spsc_is_ready(member->object, member->event);
 }
-const struct member_kind ilk__spsc_member = {begin_spsc, end_spsc, arm_spsc, is_spsc_ready, do_nothing};
+const struct member_kind ilk__spsc_member = {begin_spsc,    end_spsc,   arm_spsc,
+                                             is_spsc_ready, do_nothing, false};
 
 static void begin_mpmc(struct member *member) {
     ilk__mpmc_watch_begin(member->object, member->event, &member->watcher);
@@ -53,7 +54,8 @@ static void arm_mpmc(struct member *member) {
 static bool is_mpmc_ready(struct member *member) {
     return ilk__mpmc_is_ready(member->object, member->event);
 }
-const struct member_kind ilk__mpmc_member = {begin_mpmc, end_mpmc, arm_mpmc, is_mpmc_ready, do_nothing};
+const struct member_kind ilk__mpmc_member = {begin_mpmc,    end_mpmc,   arm_mpmc,
+                                             is_mpmc_ready, do_nothing, false};
 
 /* ---- Latches ---- */
 
@@ -69,7 +71,8 @@ static void arm_latch(struct member *member) {
 static bool is_latch_open(struct member *member) {
     return ilk_latch_try_wait(member->object);
 }
-const struct member_kind ilk__latch_member = {begin_latch, end_latch, arm_latch, is_latch_open, do_nothing};
+const struct member_kind ilk__latch_member = {begin_latch,   end_latch,  arm_latch,
+                                              is_latch_open, do_nothing, false};
 
 /* ---- Semaphores ---- */
 
@@ -124,5 +127,5 @@ static void give_permit_back(void *semaphore) {
     ilk_semaphore_signal(semaphore, 1);
 }
 
-const struct member_kind ilk__semaphore_member = {begin_semaphore, end_semaphore, arm_semaphore, has_permit,
-                                                  give_permit_back};
+const struct member_kind ilk__semaphore_member = {begin_semaphore, end_semaphore,    arm_semaphore,
+                                                  has_permit,      give_permit_back, true};

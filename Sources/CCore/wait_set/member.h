@@ -20,6 +20,7 @@ struct member {
     TAILQ_ENTRY(member) in_hand; /* if it is */
     ilk_ring_event event;        /* of a ring */
     bool is_in_hand;
+    bool is_idle;   /* the last wait found it not ready */
     bool is_queued; /* a semaphore's: in its queue, or served and not seen so yet */
     bool is_held;   /* a permit of it that no wait has answered */
 };
@@ -34,6 +35,7 @@ struct member_kind {
     bool (*is_ready)(struct member *member);
     /* After the last touch of the member. */
     void (*give_back)(void *object);
+    bool has_queue; /* where it loses its turn as long as it is not armed */
 };
 
 extern const struct member_kind ilk__spsc_member, ilk__mpmc_member, ilk__semaphore_member, ilk__latch_member;

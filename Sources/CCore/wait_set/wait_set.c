@@ -211,8 +211,19 @@ static bool becomes_ready(ilk_wait_set *set, struct member *member) {
     return true;
 }
 
-/* Goes once over what is in hand, from the oldest; the keys of those that are ready. `arms`: the others are armed. */
-static size_t answer(ilk_wait_set *set, void **keys, size_t capacity, bool arms) {
+/* Which of the members that are not ready are armed. Those that have a queue always are: else they would never have
+ * their turn beside a member that stays ready. Those that two waits in a row found idle are: else each wait would probe
+ * them, however many there are. A busy ring that is empty for once is not: its other side would notify. */
+enum arming { ARM_QUEUED, ARM_IDLE, ARM_ALL };
+
+static bool is_to_arm(struct member *member, enum arming arming) {
+    const bool was_idle = member->is_idle;
+    member->is_idle = member->is_idle || arming == ARM_IDLE;
+    return arming == ARM_ALL || member->kind->has_queue || (arming == ARM_IDLE && was_idle);
+}
+
+/* Goes once over what is in hand, from the oldest; the keys of those that are ready. */
+static size_t answer(ilk_wait_set *set, void **keys, size_t capacity, enum arming arming) {
     take_inbox(set);
     size_t count = 0;
     struct member *const last = TAILQ_LAST(&set->in_hand, members);
@@ -222,9 +233,10 @@ static size_t answer(ilk_wait_set *set, void **keys, size_t capacity, bool arms)
         if (member->kind->is_ready(member)) {
             take_out_of_hand(set, member);
             take_in_hand(set, member); /* at the end */
-        } else if (!arms || !becomes_ready(set, member)) {
+        } else if (!is_to_arm(member, arming) || !becomes_ready(set, member)) {
             continue;
         }
+        member->is_idle = false;
         member->is_held = false;
         keys[count++] = member->key;
     }
@@ -237,12 +249,12 @@ static bool is_past(uint64_t deadline_ns) {
 
 /* Spins as a ring's side does (docs/rings.md): a wake-up would take longer than many an element. */
 static size_t spin(ilk_wait_set *set, void **keys, size_t capacity, uint64_t deadline_ns) {
-    size_t count = answer(set, keys, capacity, false);
+    size_t count = answer(set, keys, capacity, ARM_IDLE);
     const int probes =
         count > 0 || is_past(deadline_ns) ? 0 : ilk__spin_probes(ILK__SPIN_RING, set->failed_spins);
     for (int probe = 0; probe < probes && !ilk__inbox_is_woken(&set->inbox); probe++) {
         ilk__spin_pause(ILK__SPIN_RING, probe);
-        count = answer(set, keys, capacity, false);
+        count = answer(set, keys, capacity, ARM_QUEUED);
         if (count > 0) {
             set->failed_spins = ilk__spin_succeeded(set->failed_spins);
             return count;
@@ -263,7 +275,7 @@ static ilk_status wait_until(ilk_wait_set *set, void **keys, size_t capacity, si
             unlock_set(set);
             return ILK_OK;
         }
-        *count = answer(set, keys, capacity, true);
+        *count = answer(set, keys, capacity, ARM_ALL);
         if (*count > 0 || !ilk__inbox_rest(&set->inbox)) {
             continue;
         }

@@ -6,7 +6,9 @@
 #include "support/fork.h"
 #include "support/test.h"
 #include <interlock/condition.h>
+#include <interlock/diagnostics.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -85,6 +87,14 @@ static void wait_for_wanted(void *context) {
         self->place = ++*self->order;
     }
     guard_unlock(self->guard);
+}
+static void wait_for_wanted_and_end_a_child(void *context) {
+    struct waiter *self = context;
+    const pid_t parent = getpid();
+    wait_for_wanted(self);
+    if (getpid() != parent) {
+        _exit(self->status == ILK_TIMEDOUT ? 0 : 1);
+    }
 }
 static void start_waiter(struct waiter *waiter) {
     thread_start(&waiter->thread, wait_for_wanted, waiter);
@@ -423,7 +433,56 @@ static void a_mutex_that_is_no_longer_watched_still_wakes(void **state) {
     check_equal(ilk_atomic_load(&guard.mutex.word, memory_order_relaxed), 0);
 }
 
+/* contract: ilk_diagnose */
+static void a_mutex_that_is_waited_under_bears_a_switch_of_diagnosis(void **state) {
+    (void)state;
+    static struct guard guard;
+    guard_init(&guard);
+    int value = 0;
+    struct waiter waiter = {.guard = &guard, .value = &value, .wanted = 1, .deadline_ns = ILK_FOREVER};
+    start_waiter(&waiter);
+    for (int round = 0; round < 2; round++) {
+        ilk_diagnose(ILK_DIAGNOSE_ORDER);
+        guard_lock(&guard);
+        ilk_diagnose(0);
+        guard_unlock(&guard); /* what was taken is given up, for diagnosis too */
+    }
+    ilk_diagnose(ILK_DIAGNOSE_ORDER);
+    set_value(&guard, &value, 1);
+    thread_join(&waiter.thread);
+    ilk_diagnose(0);
+    check_equal(waiter.status, ILK_OK);
+}
+
 /* ---- Fork ---- */
+
+static volatile sig_atomic_t forked_child = -1;
+
+static void fork_in_handler(int signal) {
+    (void)signal;
+    forked_child = fork();
+}
+static void times_out_in_a_child(struct guard *guard) {
+    int value = 0;
+    struct waiter waiter = {.guard = guard, .value = &value, .wanted = 1};
+    waiter.deadline_ns = ilk_deadline_in_ns(MILLISECONDS(300));
+    forked_child = -1;
+    const pid_t parent = getpid();
+    thread_start(&waiter.thread, wait_for_wanted_and_end_a_child, &waiter);
+    thread_await_sleep(&waiter.thread);
+    check_equal(pthread_kill(waiter.thread.id, SIGUSR1), 0);
+    thread_join(&waiter.thread);
+    check_equal(getpid(), parent);
+    expect_exit(forked_child, 0);
+}
+/* contract: condition.h */
+static void a_child_that_a_handler_forks_ends_its_wait(void **state) {
+    (void)state;
+    need_children();
+    const struct sigaction action = {.sa_handler = fork_in_handler};
+    check_equal(sigaction(SIGUSR1, &action, NULL), 0);
+    for_each_guard(times_out_in_a_child);
+}
 
 static void forks(struct guard *guard) {
     int value = 0;
@@ -464,6 +523,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_late_waiter_keeps_no_wake_up),
     cmocka_unit_test(a_waiter_is_judged_after_a_locker_has_given_up),
     cmocka_unit_test(a_mutex_that_is_no_longer_watched_still_wakes),
+    cmocka_unit_test(a_mutex_that_is_waited_under_bears_a_switch_of_diagnosis),
+    cmocka_unit_test(a_child_that_a_handler_forks_ends_its_wait),
     cmocka_unit_test(a_child_finds_no_waiter),
 };
 

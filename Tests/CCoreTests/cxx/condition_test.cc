@@ -53,6 +53,7 @@ template <class Mutex, class Lock> static void a_signal_ends_the_wait() {
     check(changed.wait_until(lock, steady::now() + 1ms) == std::cv_status::timeout);
     check(changed.wait_until(lock, wall::now() + 1ms) == std::cv_status::timeout);
     check(!changed.wait_for(lock, 1ms, [&] { return value == 1; }));
+    check(!changed.wait_until(lock, steady::now() + 1ms, [&] { return value == 1; }));
     std::thread producer([&] {
         for (int next = 1; next <= 3; next++) {
             {
@@ -64,6 +65,7 @@ template <class Mutex, class Lock> static void a_signal_ends_the_wait() {
         }
     });
     changed.wait(lock, [&] { return value == 3; });
+    check(changed.wait_until(lock, wall::time_point::min(), [&] { return value == 3; }));
     check(changed.wait_for(lock, 0ms, [&] { return value == 3; }));
     lock.unlock();
     producer.join();

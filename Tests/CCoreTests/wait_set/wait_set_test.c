@@ -190,7 +190,91 @@ static void a_closed_spsc_is_ready_once_its_reservation_ends(void **state) {
     }
 }
 
+/* contract: wait_set.B, wait_set.C */
+static void a_semaphore_has_its_turn_beside_what_stays_ready(void **state) {
+    (void)state;
+    ilk_wait_set *set = new_set();
+    ilk_latch open;
+    ilk_latch_init(&open, 0);
+    ilk_semaphore permits = ILK_SEMAPHORE_INIT(5);
+    check_equal(ilk_wait_set_add_latch(set, &open, &open), ILK_OK);
+    check_equal(ilk_wait_set_add_semaphore(set, &permits, &permits), ILK_OK);
+    for (int left = 4; left >= 0; left--) {
+        check(is_ready(set, &permits));
+        check_equal(ilk_semaphore_value(&permits), left);
+    }
+    check(!is_ready(set, &permits));
+    ilk_semaphore_signal(&permits, 1); /* the set stands in the queue */
+    check_equal(ilk_semaphore_value(&permits), 0);
+    check(is_ready(set, &permits));
+    ilk_wait_set_destroy(set);
+    ilk_semaphore_destroy(&permits);
+}
+
+/* A wait probes what may be ready: idle members beside a busy one are armed by the second wait. */
+/* contract: wait_set.h */
+static void idle_members_beside_a_ready_one_are_armed(void **state) {
+    (void)state;
+    ilk_wait_set *set = new_set();
+    ilk_spsc *busy = new_spsc(4), *idle = new_spsc(4);
+    check_equal(ilk_wait_set_add_spsc(set, busy, ILK_READABLE, busy), ILK_OK);
+    check_equal(ilk_wait_set_add_spsc(set, idle, ILK_READABLE, idle), ILK_OK);
+    push_spsc(busy);
+    void *keys[2];
+    const uint32_t armed = ILK__SPSC_CONSUMER_WATCHED;
+    check_equal(poll_set(set, keys, 2), 1);
+    check_equal(ilk_atomic_load(&idle->flags, memory_order_relaxed) & armed, 0);
+    check_equal(poll_set(set, keys, 2), 1);
+    check_equal(ilk_atomic_load(&idle->flags, memory_order_relaxed) & armed, armed);
+    push_spsc(idle);
+    check_equal(poll_set(set, keys, 2), 2);
+    ilk_wait_set_destroy(set);
+    ilk_spsc_destroy(busy);
+    ilk_spsc_destroy(idle);
+}
+
+struct sharer {
+    ilk_mpmc *ring;
+    ilk_wait_set *set;
+};
+static void serve_until_closed(void *context) {
+    struct sharer *self = context;
+    void *key;
+    size_t count;
+    int element;
+    while (!ilk_mpmc_is_closed(self->ring)) {
+        check_equal(ilk_wait_set_wait_until(self->set, &key, 1, &count, ILK_FOREVER), ILK_OK);
+        while (ilk_mpmc_try_pop(self->ring, &element, sizeof element)) {
+        }
+    }
+}
+/* contract: wait_set.F */
+static void a_push_notifies_each_of_many_sets_once(void **state) {
+    (void)state;
+    enum { SETS = 24, ELEMENTS = 400 };
+    ilk_mpmc *ring = new_mpmc(64);
+    struct sharer sharers[SETS];
+    struct thread threads[SETS];
+    for (int i = 0; i < SETS; i++) {
+        sharers[i] = (struct sharer){ring, new_set()};
+        check_equal(ilk_wait_set_add_mpmc(sharers[i].set, ring, ILK_READABLE, ring), ILK_OK);
+        thread_start(&threads[i], serve_until_closed, &sharers[i]);
+    }
+    for (int i = 0; i < ELEMENTS; i++) {
+        check_equal(ilk_mpmc_push_until(ring, &i, sizeof i, ILK_FOREVER), ILK_OK);
+    }
+    ilk_mpmc_close(ring);
+    for (int i = 0; i < SETS; i++) {
+        thread_join(&threads[i]);
+        ilk_wait_set_destroy(sharers[i].set);
+    }
+    ilk_mpmc_destroy(ring);
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_semaphore_has_its_turn_beside_what_stays_ready),
+    cmocka_unit_test(idle_members_beside_a_ready_one_are_armed),
+    cmocka_unit_test(a_push_notifies_each_of_many_sets_once),
     cmocka_unit_test(each_kind_of_member_wakes_the_waiting_thread),
     cmocka_unit_test(each_kind_of_member_is_answered_that_was_ready_before),
     cmocka_unit_test(a_member_added_beside_a_wait_wakes_it),

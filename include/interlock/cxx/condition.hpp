@@ -150,6 +150,17 @@ class condition {
         return status_of(detail::wait_until(limit, wait));
     }
 
+    template <class Lock, class Clock, class Duration, class Predicate>
+    [[nodiscard]] bool wait_until(Lock &lock, const std::chrono::time_point<Clock, Duration> &limit,
+                                  Predicate predicate) {
+        while (!predicate()) {
+            if (wait_until(lock, limit) == std::cv_status::timeout) {
+                return predicate();
+            }
+        }
+        return true;
+    }
+
     [[nodiscard]] native_handle_type native_handle() noexcept {
         return &condition_;
     }
