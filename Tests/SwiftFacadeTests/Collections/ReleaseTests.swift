@@ -167,7 +167,8 @@ private struct Tail: RangeExpression {
     /// Elements die in a closure of the caller's.
     static let byClosure = [
         "update(at:_:)", "updateFirst(where:_:)", "withWriteLock(_:)", "update(forKey:default:_:)",
-        "update(forKey:_:)",
+        "update(forKey:_:)", "withWriteLock(when:_:)", "withWriteLock(when:until:_:)",
+        "withWriteLock(isolation:when:_:)", "withWriteLock(isolation:when:until:_:)",
     ]
     /// Reads, or work on a snapshot.
     static let readers = [
