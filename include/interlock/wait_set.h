@@ -66,8 +66,9 @@
  *      change.
  *
  * The descriptor is readable while a member may be ready or a wake has not been answered: the caller then waits with
- * deadline 0, until that answers ILK_TIMEDOUT, after which it is not readable, but for a call that notifies meanwhile. A wait that answers fewer leaves it
- * so. It is the set's: the caller neither reads nor closes it. A set of which it is not asked has none.
+ * deadline 0, until that answers ILK_TIMEDOUT, after which it is not readable, but for a call that notifies
+ * meanwhile. A wait that answers fewer leaves it so. It is the set's: the caller neither reads nor closes it. A set
+ * of which it is not asked has none.
  *
  * Signal handlers. The calls of a ring that is in a set, and the count_down that opens a latch which is waited for
  * while any latch is in a set, wait for a short lock when they notify: a handler may not make them. Semaphores are as

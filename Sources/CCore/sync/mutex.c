@@ -82,7 +82,7 @@ ILK_COLD static bool mutex_decide_watching(ilk_mutex *mutex) {
     const uint32_t settings =
         ilk_atomic_fetch_and(&mutex->settings, ~MUTEX_FRESH, memory_order_relaxed); /* MX10 */
     const bool is_fresh = (settings & MUTEX_FRESH) != 0;
-    /* Where all are watched: those made since. SLOW alone may be up for threads that wait for a condition. */
+    /* All are watched that were made since. SLOW alone may be up for threads that wait for a condition. */
     const bool is_wanted = ((settings & (MUTEX_FRESH | MUTEX_WATCHED)) != 0 && ilk__diagnoses_all()) ||
                            ilk__object_is_watched_at(mutex);
     if (!is_wanted ||

@@ -71,8 +71,8 @@ extension ReadWriteLock where Value: ~Copyable {
     /// writing, alone. Thread-safe; suspends the task meanwhile, without a thread.
     ///
     /// Tasks and threads that wait under the lock are woken in one order. To take the lock the task blocks its
-    /// thread, as in the other forms. While a woken task waits for its actor, the others that would write wait too,
-    /// until another thread has written.
+    /// thread, as in the other forms. While a woken task waits for its actor, other tasks that would write wait too,
+    /// until another thread has written; threads do not.
     ///
     /// - Precondition: The thread does not hold this lock.
     /// - Parameters:
