@@ -548,7 +548,7 @@ static void wait_and_free(void) {
     ilk_condition *condition = heap_condition.condition;
     ilk_mutex_lock(&s.mutex);
     while (s.full == 0) {
-        (void)ilk_condition_wait_until(condition, &s.mutex, ILK_FOREVER);
+        (void)!ilk_condition_wait_until(condition, &s.mutex, ILK_FOREVER);
     }
     ilk_mutex_unlock(&s.mutex);
     ex_free(condition);
