@@ -137,21 +137,6 @@ static bool always(void *context) {
 
 enum { HUNDRED = 100 };
 
-static long slept(const struct thread *thread) {
-    char path[64], line[128];
-    long switches = -1;
-    snprintf(path, sizeof path, "/proc/self/task/%d/status", (int)thread->kernel_id);
-    FILE *file = fopen(path, "r");
-    if (file == NULL) {
-        return -1; /* it has ended */
-    }
-    while (fgets(line, sizeof line, file) != NULL) {
-        (void)sscanf(line, "voluntary_ctxt_switches: %ld", &switches);
-    }
-    fclose(file);
-    return switches;
-}
-
 static void distinct(struct guard *guard) {
     static struct waiter waiters[HUNDRED];
     int value = 0;
@@ -161,7 +146,7 @@ static void distinct(struct guard *guard) {
             (struct waiter){.guard = guard, .value = &value, .wanted = index + 1, .deadline_ns = ILK_FOREVER};
         start_waiter(&waiters[index]);
     }
-    const long last_slept = slept(&waiters[HUNDRED - 1].thread);
+    const long last_slept = thread_times_slept(&waiters[HUNDRED - 1].thread);
     for (int changes = 0; changes < 1000; changes++) {
         set_value(guard, &value, -changes);
     }
@@ -171,7 +156,7 @@ static void distinct(struct guard *guard) {
         check_equal(waiters[index].status, ILK_OK);
         check(!thread_is_done(&waiters[index + 1].thread));
     }
-    check_equal(slept(&waiters[HUNDRED - 1].thread), last_slept); /* it was never woken */
+    check_equal(thread_times_slept(&waiters[HUNDRED - 1].thread), last_slept); /* it was never woken */
     set_value(guard, &value, HUNDRED);
     thread_join(&waiters[HUNDRED - 1].thread);
 }
@@ -272,11 +257,11 @@ static void readers_are_woken_beside_a_writer(void **state) {
     struct reader reader = {&lock, &value, &inside, {0}};
     thread_start(&reader.thread, read_when_positive, &reader);
     thread_await_sleep(&reader.thread);
-    const long before = slept(&reader.thread);
+    const long before = thread_times_slept(&reader.thread);
     ilk_rwlock_write_lock(&lock);
     value = 1;
     ilk_rwlock_downgrade(&lock); /* the writer cannot come in yet: nothing else wakes the reader */
-    while (!thread_is_done(&reader.thread) && slept(&reader.thread) == before) {
+    while (!thread_is_done(&reader.thread) && thread_times_slept(&reader.thread) == before) {
         sched_yield();
     }
     ilk_rwlock_read_unlock(&lock);
@@ -492,11 +477,16 @@ static void forks(struct guard *guard) {
     const pid_t child = fork();
     if (is_child(child)) {
         value = 1;
-        guard_unlock(guard); /* there is no waiter */
+        check_equal(guard_await(guard, always, NULL, 0), ILK_OK); /* held as by the parent's thread */
+        guard_unlock(guard);                                      /* there is no waiter */
+        guard_lock(guard);
+        guard_unlock(guard);
+        check_equal(ilk_atomic_load(&guard->mutex.word, memory_order_relaxed), 0); /* nor a mark */
         struct waiter own = {.guard = guard, .value = &value, .wanted = 2, .deadline_ns = ILK_FOREVER};
         start_waiter(&own);
         set_value(guard, &value, 2);
         thread_join(&own.thread);
+        ilk_rwlock_destroy(&guard->lock);
         _exit(own.status == ILK_OK ? 0 : 1);
     }
     guard_unlock(guard);

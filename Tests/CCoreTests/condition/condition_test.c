@@ -34,6 +34,23 @@ static void start_waiters(struct waiter *waiters, size_t count, struct waiter li
     }
 }
 
+struct ordered {
+    ilk_mutex *mutex;
+    const int *order; /* guarded */
+    int last;
+    struct thread thread;
+};
+static bool has_come(void *context) {
+    const struct ordered *self = context;
+    return *self->order == self->last;
+}
+static void await_order(void *context) {
+    struct ordered *self = context;
+    ilk_mutex_lock(self->mutex);
+    check_equal(ilk_mutex_await_until(self->mutex, has_come, self, ILK_FOREVER), ILK_OK);
+    ilk_mutex_unlock(self->mutex);
+}
+
 /* contract: condition.F, condition.G, ilk_condition_signal, ilk_condition_wait_until, ilk_condition_init */
 static void a_signal_wakes_the_waiter_that_came_first(void **state) {
     (void)state;
@@ -55,6 +72,26 @@ static void a_signal_wakes_the_waiter_that_came_first(void **state) {
     }
 }
 
+/* More than wait/address_queue.c has buckets: some share one. */
+/* contract: condition.G */
+static void a_signal_wakes_a_waiter_of_its_own_condition(void **state) {
+    (void)state;
+    enum { CONDITIONS = 100 };
+    static ilk_condition conditions[CONDITIONS];
+    static struct waiter waiters[CONDITIONS];
+    ilk_mutex mutex = ILK_MUTEX_INIT;
+    int order = 0;
+    for (int index = 0; index < CONDITIONS; index++) {
+        start_waiters(&waiters[index], 1,
+                      (struct waiter){&conditions[index], &mutex, ILK_FOREVER, ILK_CLOSED, &order, 0, {0}});
+    }
+    for (int index = CONDITIONS - 1; index >= 0; index--) { /* the newest of a bucket first */
+        ilk_condition_signal(&conditions[index]);
+        thread_join(&waiters[index].thread);
+        check_equal(waiters[index].place, CONDITIONS - index);
+    }
+}
+
 /* contract: ilk_condition_broadcast */
 static void a_broadcast_wakes_every_waiter(void **state) {
     (void)state;
@@ -71,6 +108,44 @@ static void a_broadcast_wakes_every_waiter(void **state) {
         check_equal(waiters[index].status, ILK_OK);
     }
     check_equal(order, WAITERS);
+}
+
+/* Under the mutex: the waiters are moved, none wakes before it is given up. Threads that wait under it for a predicate
+ * put marks into its word. */
+/* contract: condition.F, condition.H */
+static void a_broadcast_under_the_mutex_wakes_in_order_of_arrival_once_it_is_given_up(void **state) {
+    (void)state;
+    enum { WAITERS = 4 };
+    for (int awaited = 0; awaited <= 1; awaited++) {
+        ilk_condition condition = ILK_CONDITION_INIT;
+        ilk_mutex mutex = ILK_MUTEX_INIT;
+        int order = 0;
+        struct waiter waiters[WAITERS];
+        struct ordered ordered = {&mutex, &order, WAITERS, {0}};
+        if (awaited) {
+            thread_start(&ordered.thread, await_order, &ordered);
+            thread_await_sleep(&ordered.thread);
+        }
+        start_waiters(waiters, WAITERS,
+                      (struct waiter){&condition, &mutex, ILK_FOREVER, ILK_CLOSED, &order, 0, {0}});
+        ilk_mutex_lock(&mutex);
+        const long slept = thread_times_slept(&waiters[0].thread);
+        ilk_condition_broadcast(&condition);
+        const uint64_t soon =
+            ilk_deadline_in_ns(MILLISECONDS(20)); /* a woken thread would sleep again meanwhile */
+        while (ilk_now_ns() < soon) {
+            check_equal(thread_times_slept(&waiters[0].thread), slept);
+        }
+        ilk_mutex_unlock(&mutex);
+        for (int index = 0; index < WAITERS; index++) {
+            thread_join(&waiters[index].thread);
+            check_equal(waiters[index].status, ILK_OK);
+            check_equal(waiters[index].place, index + 1);
+        }
+        if (awaited) {
+            thread_join(&ordered.thread);
+        }
+    }
 }
 
 /* contract: condition.G */
@@ -194,23 +269,24 @@ static void the_woken_thread_may_free_the_condition(void **state) {
 /* ---- Fork ---- */
 
 /* contract: condition.h */
-static void a_child_finds_no_waiter_on_a_condition(void **state) {
+static void a_child_finds_no_waiter_of_a_condition(void **state) {
     (void)state;
     need_children();
     ilk_condition condition = ILK_CONDITION_INIT;
     ilk_mutex mutex = ILK_MUTEX_INIT;
     int order = 0;
-    struct waiter waiter;
-    start_waiters(&waiter, 1, (struct waiter){&condition, &mutex, ILK_FOREVER, ILK_CLOSED, &order, 0, {0}});
+    const struct waiter waiting = {&condition, &mutex, ILK_FOREVER, ILK_CLOSED, &order, 0, {0}};
+    struct waiter waiter, own;
+    start_waiters(&waiter, 1, waiting);
     const pid_t child = fork();
     if (is_child(child)) {
         ilk_condition_signal(&condition);
         check_equal(ilk_atomic_load(&condition.word, memory_order_relaxed), 0);
-        start_waiters(&waiter, 1,
-                      (struct waiter){&condition, &mutex, ILK_FOREVER, ILK_CLOSED, &order, 0, {0}});
+        ilk_condition_broadcast(&condition);
+        start_waiters(&own, 1, waiting);
         ilk_condition_signal(&condition);
-        thread_join(&waiter.thread);
-        _exit(waiter.status == ILK_OK ? 0 : 1);
+        thread_join(&own.thread);
+        _exit(own.status == ILK_OK ? 0 : 1);
     }
     expect_exit(child, 0);
     check(!thread_is_done(&waiter.thread));
@@ -252,6 +328,14 @@ static bool never(void *unused) {
     (void)unused;
     return false;
 }
+/* Another lock's predicate is judged within this one's. */
+static bool writes_after_another_predicate(void *unused) {
+    ilk_mutex_init(&mutex, false);
+    ilk_mutex_lock(&mutex);
+    (void)!ilk_mutex_await_until(&mutex, never, NULL, 0);
+    ilk_mutex_unlock(&mutex);
+    return writes_under_the_lock(unused);
+}
 
 static void predicate_locks(void *context) {
     (void)context;
@@ -291,6 +375,12 @@ static void predicate_writes(void *context) {
     ilk_rwlock_write_lock(&lock);
     (void)!ilk_rwlock_write_await_until(&lock, writes_under_the_lock, NULL, ILK_FOREVER);
 }
+static void predicate_writes_after_another(void *context) {
+    (void)context;
+    ilk_rwlock_init(&lock);
+    ilk_rwlock_write_lock(&lock);
+    (void)!ilk_rwlock_write_await_until(&lock, writes_after_another_predicate, NULL, ILK_FOREVER);
+}
 static void await_without_the_mutex(void *context) {
     (void)context;
     ilk_mutex_init(&mutex, false);
@@ -323,6 +413,8 @@ static const struct misuse table[] = {
      "called by the predicate of a thread that waits under this lock"},
     {predicate_writes, "ilk_rwlock_write_lock",
      "called by the predicate of a thread that waits under this lock"},
+    {predicate_writes_after_another, "ilk_rwlock_write_lock",
+     "called by the predicate of a thread that waits under this lock"},
     {await_without_the_mutex, "ilk_mutex_await_until", "does not own it"},
     {await_without_the_lock, "ilk_rwlock_write_await_until", "no writer holds the lock"},
     {wait_without_the_mutex, "ilk_mutex_unlock", "does not own it"},
@@ -336,11 +428,13 @@ static void misuse_is_reported_by_name(void **state) {
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_signal_wakes_the_waiter_that_came_first),
+    cmocka_unit_test(a_signal_wakes_a_waiter_of_its_own_condition),
     cmocka_unit_test(a_broadcast_wakes_every_waiter),
+    cmocka_unit_test(a_broadcast_under_the_mutex_wakes_in_order_of_arrival_once_it_is_given_up),
     cmocka_unit_test(a_wait_that_timed_out_took_no_signal),
     cmocka_unit_test(readers_and_writers_wait_on_a_condition),
     cmocka_unit_test(the_woken_thread_may_free_the_condition),
-    cmocka_unit_test(a_child_finds_no_waiter_on_a_condition),
+    cmocka_unit_test(a_child_finds_no_waiter_of_a_condition),
     cmocka_unit_test(misuse_is_reported_by_name),
 };
 

@@ -3,9 +3,11 @@
 // Waiting under the lockable types for a predicate, and the condition.
 #include "cxx/test.hpp"
 
+#include <csignal>
 #include <deque>
 #include <mutex>
 #include <shared_mutex>
+#include <sys/wait.h>
 #include <thread>
 #include <type_traits>
 
@@ -76,9 +78,81 @@ static void a_wait_on_a_condition_ends_with_a_signal(void **) {
     a_signal_ends_the_wait<interlock::shared_mutex, std::shared_lock<interlock::shared_mutex>>();
 }
 
+// The limit is that of the call, whatever wakes it; the predicate is judged at the end.
+static void a_wait_for_so_long_ends_at_its_limit(void **) {
+    interlock::mutex mutex;
+    interlock::condition changed;
+    bool ended = false;
+    std::unique_lock lock(mutex);
+    std::thread signaller([&] {
+        for (bool goes_on = true; goes_on;) {
+            const std::lock_guard other(mutex);
+            changed.notify_all();
+            goes_on = !ended;
+        }
+    });
+    const auto begun = steady::now();
+    check(!changed.wait_for(lock, 50ms, [&] { return steady::now() > begun + 20s; }));
+    ended = true;
+    lock.unlock();
+    signaller.join();
+    lock.lock();
+    int judged = 0;
+    check(changed.wait_for(lock, 1ms, [&] { return judged++ > 0; }));
+    check_equal(judged, 2);
+}
+
+static void a_wait_with_a_predicate_that_holds_does_not_wait(void **) {
+    interlock::mutex mutex;
+    interlock::condition changed;
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [] { return true; });
+    check(changed.wait_for(lock, far, [] { return true; }));
+}
+
+static void notify_one_wakes_one_thread_and_notify_all_the_rest(void **) {
+    interlock::mutex mutex;
+    interlock::condition changed;
+    const auto wait = [&] {
+        std::unique_lock lock(mutex);
+        changed.wait(lock);
+    };
+    running first(wait);
+    first.await_sleep();
+    running second(wait);
+    second.await_sleep();
+    running third(wait);
+    third.await_sleep();
+    changed.notify_one();
+    while (!first.is_done()) {
+        std::this_thread::yield();
+    }
+    second.await_sleep();
+    third.await_sleep();
+    changed.notify_all();
+}
+
+static void throw_in_a_predicate(void *) {
+    interlock::mutex mutex;
+    std::unique_lock lock(mutex);
+    try {
+        (void)interlock::await_for(lock, 1ms, []() -> bool { throw 1; });
+    } catch (int) {
+    }
+}
+static void a_predicate_that_throws_ends_the_program(void **) {
+    char output[1024];
+    const int status = child_run(throw_in_a_predicate, nullptr, output, sizeof output);
+    check(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_wait_for_a_predicate_ends_with_a_change),
     cmocka_unit_test(a_wait_on_a_condition_ends_with_a_signal),
+    cmocka_unit_test(a_wait_for_so_long_ends_at_its_limit),
+    cmocka_unit_test(a_wait_with_a_predicate_that_holds_does_not_wait),
+    cmocka_unit_test(notify_one_wakes_one_thread_and_notify_all_the_rest),
+    cmocka_unit_test(a_predicate_that_throws_ends_the_program),
 };
 
 TEST_MAIN(tests)

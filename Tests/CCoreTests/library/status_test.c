@@ -9,6 +9,7 @@
 #include <interlock/rwlock.h>
 #include <interlock/semaphore.h>
 #include <interlock/spsc.h>
+#include <interlock/wait_set.h>
 #include <string.h>
 #include <time.h>
 /* contract: ilk_status_name */
@@ -115,7 +116,7 @@ static void a_name_is_cut_between_characters(void **state) {
     assert_int_equal(strlen(name), ILK_NAME_SIZE - 1);
     assert_int_equal(ilk_set_name(&object, NULL), ILK_OK);
 }
-/* contract: ilk_barrier_destroy, ilk_rwlock_destroy, ilk_semaphore_destroy, ilk_set_name */
+/* contract: ilk_barrier_destroy, ilk_rwlock_destroy, ilk_semaphore_destroy, ilk_set_name, ilk_wait_set_destroy */
 static void destroy_takes_the_name_away(void **state) {
     (void)state;
     ilk_rwlock lock = ILK_RWLOCK_INIT;
@@ -124,9 +125,11 @@ static void destroy_takes_the_name_away(void **state) {
     ilk_barrier_init(&barrier, 2);
     ilk_spsc *spsc = NULL;
     ilk_mpmc *mpmc = NULL;
+    ilk_wait_set *set = NULL;
     assert_int_equal(ilk_spsc_create(&spsc, 1, 1), ILK_OK);
     assert_int_equal(ilk_mpmc_create(&mpmc, 1, 1), ILK_OK);
-    const void *const objects[] = {&lock, &semaphore, &barrier, spsc, mpmc};
+    assert_int_equal(ilk_wait_set_create(&set), ILK_OK);
+    const void *const objects[] = {&lock, &semaphore, &barrier, spsc, mpmc, set};
     char name[ILK_NAME_SIZE];
     for (size_t i = 0; i < sizeof objects / sizeof *objects; i++) {
         assert_int_equal(ilk_set_name(objects[i], "orders"), ILK_OK);
@@ -137,6 +140,7 @@ static void destroy_takes_the_name_away(void **state) {
     ilk_barrier_destroy(&barrier);
     ilk_spsc_destroy(spsc);
     ilk_mpmc_destroy(mpmc);
+    ilk_wait_set_destroy(set);
     for (size_t i = 0; i < sizeof objects / sizeof *objects;
          i++) { /* by its address, which is not followed */
         assert_false(ilk_get_name(objects[i], name, sizeof name));

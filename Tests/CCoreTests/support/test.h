@@ -92,6 +92,9 @@ void thread_await_sleep(struct thread *thread);
 /* Is it asleep there now? */
 bool thread_sleeps(const struct thread *thread);
 
+/* How often it has gone to sleep so far, anywhere; -1 when it has ended. */
+long thread_times_slept(const struct thread *thread);
+
 /* The calling thread, and those that it starts from here on, share one core. */
 void thread_share_one_core(void);
 

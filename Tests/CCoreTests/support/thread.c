@@ -133,6 +133,21 @@ void thread_await_sleep(struct thread *thread) {
     }
 }
 
+long thread_times_slept(const struct thread *thread) {
+    char path[64], line[128];
+    long switches = -1;
+    snprintf(path, sizeof path, "/proc/self/task/%d/status", (int)thread->kernel_id);
+    FILE *file = fopen(path, "r");
+    if (file == NULL) {
+        return -1;
+    }
+    while (fgets(line, sizeof line, file) != NULL) {
+        (void)sscanf(line, "voluntary_ctxt_switches: %ld", &switches);
+    }
+    fclose(file);
+    return switches;
+}
+
 static void do_nothing(int signal) {
     (void)signal;
 }

@@ -35,6 +35,7 @@ static struct {
     ilk_spsc *spsc, *spsc_full, *spsc_armed, *spsc_closing;
     ilk_mpmc *mpmc, *mpmc_full, *mpmc_armed, *mpmc_closing, *mpmc_lent;
     ilk_pool *pool;
+    ilk_wait_set *set;
     void *unmapped;
 } s;
 
@@ -75,6 +76,10 @@ static void set_up(void) {
     ilk_mpmc_set_notify(s.mpmc_armed, hear, NULL);
     const ilk_pool_options options = {.threads = 1};
     check_equal(ilk_pool_create(&s.pool, &options), ILK_OK);
+    int descriptor;
+    check_equal(ilk_wait_set_create(&s.set), ILK_OK);
+    check_equal(ilk_wait_set_add_spsc(s.set, s.spsc, ILK_READABLE, s.spsc), ILK_OK);
+    check_equal(ilk_wait_set_descriptor(s.set, &descriptor), ILK_OK);
     s.unmapped = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     check_equal(munmap(s.unmapped, 4096), 0);
 }
@@ -126,6 +131,28 @@ static void wait_for_a_latch(void) {
 }
 static void wait_for_a_party(void) {
     check_equal(ilk_barrier_wait_until(&s.barrier, soon(), NULL), ILK_TIMEDOUT);
+}
+static bool never(void *unused) {
+    (void)unused;
+    return false;
+}
+static void wait_under_a_lock(void) {
+    ilk_condition condition = ILK_CONDITION_INIT;
+    ilk_mutex_lock(&s.free);
+    check_equal(ilk_mutex_await_until(&s.free, never, NULL, soon()), ILK_TIMEDOUT);
+    check_equal(ilk_condition_wait_until(&condition, &s.free, soon()), ILK_TIMEDOUT);
+    ilk_mutex_unlock(&s.free);
+    check_equal(ilk_rwlock_read_await_until(&s.read, never, NULL, soon()), ILK_TIMEDOUT);
+    check_equal(ilk_condition_read_wait_until(&condition, &s.read, soon()), ILK_TIMEDOUT);
+}
+/* With a descriptor, which a wake makes readable and a wait that finds nothing reads. */
+static void wait_on_a_set(void) {
+    void *keys[1];
+    size_t count;
+    check_equal(ilk_wait_set_wait_until(s.set, keys, 1, &count, soon()), ILK_TIMEDOUT);
+    ilk_wait_set_wake(s.set);
+    check_equal(ilk_wait_set_wait_until(s.set, keys, 1, &count, soon()), ILK_OK);
+    check_equal(ilk_wait_set_wait_until(s.set, keys, 1, &count, 0), ILK_TIMEDOUT);
 }
 static void wait_in_spsc(void) {
     item value = 1;
@@ -202,6 +229,8 @@ static const struct {
     {"a wait for a permit", wait_for_a_permit},
     {"a wait for a latch", wait_for_a_latch},
     {"a wait for a party", wait_for_a_party},
+    {"a wait under a lock", wait_under_a_lock},
+    {"a wait on a set", wait_on_a_set},
     {"a wait in ilk_spsc", wait_in_spsc},
     {"a wait in ilk_mpmc", wait_in_mpmc},
     {"an arm", arm},

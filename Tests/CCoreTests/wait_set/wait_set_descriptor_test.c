@@ -58,6 +58,7 @@ static void a_descriptor_is_readable_until_a_wait_finds_nothing(void **state) {
     check(is_readable(descriptor));
     check_equal(poll_set(set, keys, 1), 0);
     check_equal(poll_set(set, keys, 1), -1);
+    check_equal(poll_set(set, keys, 1), -1); /* nor does one that is not readable keep a wait from its end */
     check(!is_readable(descriptor));
     check_equal(errno, EXDEV);
     ilk_wait_set_destroy(set);
@@ -77,6 +78,22 @@ static void a_descriptor_made_late_is_readable_at_once(void **state) {
     check_equal(ilk_wait_set_descriptor(set, &descriptor), ILK_OK);
     check(is_readable(descriptor));
     check_equal(poll_set(set, keys, 1), 1);
+    ilk_wait_set_destroy(set);
+    ilk_spsc_destroy(ring);
+}
+
+static void a_thread_waits_beside_the_descriptor(void **state) {
+    (void)state;
+    ilk_wait_set *set = new_set();
+    ilk_spsc *ring = new_spsc(2);
+    int descriptor;
+    check_equal(ilk_wait_set_add_spsc(set, ring, ILK_READABLE, ring), ILK_OK);
+    check_equal(ilk_wait_set_descriptor(set, &descriptor), ILK_OK);
+    struct set_waiter waiter;
+    start_waiting(&waiter, set);
+    push_spsc(ring);
+    ends_with(&waiter, ring);
+    check(is_readable(descriptor));
     ilk_wait_set_destroy(set);
     ilk_spsc_destroy(ring);
 }
@@ -182,6 +199,7 @@ static void a_function_is_called_once_for_each_wait_that_found_nothing(void **st
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_descriptor_is_readable_until_a_wait_finds_nothing),
     cmocka_unit_test(a_descriptor_made_late_is_readable_at_once),
+    cmocka_unit_test(a_thread_waits_beside_the_descriptor),
     cmocka_unit_test(a_refused_descriptor_changes_nothing),
     cmocka_unit_test(a_loop_over_the_descriptor_misses_nothing),
     cmocka_unit_test(a_function_is_called_once_for_each_wait_that_found_nothing),

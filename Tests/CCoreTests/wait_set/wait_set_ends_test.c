@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * ilk_wait_set: permits go to one owner; removal, wakes and destruction beside a wait end it as promised; sets, hooks
- * and sleepers live side by side.
+ * and sleepers live side by side. The linker puts functions of this file before two of the core's (CMakeLists.txt).
  */
 #include "support/fork.h"
+#include "wait/watchers.h"
 #include "wait_set/members.h"
+#include <interlock/inline/notified_set.h>
+#include <interlock/park.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -165,6 +168,74 @@ static void a_set_may_be_destroyed_by_the_thread_that_was_woken(void **state) {
     ilk_wait_set_destroy(NULL);
 }
 
+/* ---- What it costs others ---- */
+
+/* Calls of this thread. */
+static __thread int wakes, notifications;
+
+void __real_ilk_park_wake(const ILK_ATOMIC(uint32_t) * word, uint32_t count);
+void __wrap_ilk_park_wake(const ILK_ATOMIC(uint32_t) * word, uint32_t count);
+void __wrap_ilk_park_wake(const ILK_ATOMIC(uint32_t) * word, uint32_t count) {
+    wakes++;
+    __real_ilk_park_wake(word, count);
+}
+void __real_ilk__watchers_notify(const void *address);
+void __wrap_ilk__watchers_notify(const void *address);
+void __wrap_ilk__watchers_notify(const void *address) {
+    notifications++;
+    __real_ilk__watchers_notify(address);
+}
+
+/* Also once a thread has slept and sleeps no more. */
+/* contract: ilk_wait_set_wake */
+static void a_wake_calls_the_system_only_for_a_thread_that_sleeps(void **state) {
+    (void)state;
+    struct members members;
+    begin(&members);
+    wakes = 0;
+    for (int round = 0; round < 3; round++) {
+        void *keys[1];
+        check_equal(poll_set(members.set, keys, 1), -1); /* the next wake is the first since */
+        ilk_wait_set_wake(members.set);
+        check_equal(wakes, round);
+        check_equal(poll_set(members.set, keys, 1), 0);
+        struct set_waiter waiter;
+        start_waiting(&waiter, members.set);
+        ilk_wait_set_wake(members.set);
+        check_equal(wakes, round + 1);
+        ends_with(&waiter, NULL);
+    }
+    end(&members);
+}
+
+static void wait_at_latch(void *latch) {
+    check_equal(ilk_latch_wait_until(latch, ILK_FOREVER), ILK_OK);
+}
+/* So a handler may open it. */
+/* contract: wait_set.h */
+static void a_latch_notifies_no_set_once_none_has_a_latch(void **state) {
+    (void)state;
+    for (int in_a_set = 1; in_a_set >= 0; in_a_set--) {
+        struct members members;
+        begin(&members);
+        add_latch(&members);
+        check(!is_ready(members.set, &members));
+        if (!in_a_set) {
+            check(ilk_wait_set_remove(members.set, &members));
+        }
+        ilk_latch other;
+        ilk_latch_init(&other, 1);
+        struct thread sleeper;
+        thread_start(&sleeper, wait_at_latch, &other);
+        thread_await_sleep(&sleeper);
+        notifications = 0;
+        ilk_latch_count_down(&other);
+        check_equal(notifications, in_a_set);
+        thread_join(&sleeper);
+        end(&members);
+    }
+}
+
 /* ---- Beside others ---- */
 
 static void count_call(void *context, ilk_ring_event event) {
@@ -276,6 +347,37 @@ static void what_was_in_a_set_goes_on_in_a_child(void **state) {
     end(&members);
 }
 
+static void fail_when_called(void *unused) {
+    (void)unused;
+    check_failed(__FILE__, __LINE__, "the parent's set is left as it is");
+}
+/* So many that each bucket of wait/address_queue.c has one. */
+/* contract: wait_set.h */
+static void a_child_notifies_no_set_of_its_parent(void **state) {
+    (void)state;
+    need_children();
+    enum { LATCHES = 200 };
+    static ilk_latch latches[LATCHES];
+    ilk_wait_set *set = new_set();
+    for (int i = 0; i < LATCHES; i++) {
+        ilk_latch_init(&latches[i], 1);
+        check_equal(ilk_wait_set_add_latch(set, &latches[i], &latches[i]), ILK_OK);
+    }
+    check(!is_ready(set, NULL));
+    fflush(NULL);
+    const pid_t child = fork();
+    if (is_child(child)) {
+        ilk__wait_set_notify(set, fail_when_called, NULL);
+        for (int i = 0; i < LATCHES; i++) {
+            ilk_latch_count_down(&latches[i]);
+        }
+        _exit(7);
+    }
+    expect_exit(child, 7);
+    check(!is_ready(set, NULL));
+    ilk_wait_set_destroy(set);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_set_waits_its_turn_for_a_permit),
     cmocka_unit_test(an_answered_permit_is_the_callers_and_the_next_waits_for_the_next_wait),
@@ -283,9 +385,12 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_member_removed_beside_a_wait_may_be_freed),
     cmocka_unit_test(a_wake_ends_the_wait_or_the_next_one),
     cmocka_unit_test(a_set_may_be_destroyed_by_the_thread_that_was_woken),
+    cmocka_unit_test(a_wake_calls_the_system_only_for_a_thread_that_sleeps),
+    cmocka_unit_test(a_latch_notifies_no_set_once_none_has_a_latch),
     cmocka_unit_test(sets_a_hook_and_a_sleeper_are_told_of_one_element),
     cmocka_unit_test(a_set_is_told_of_an_spsc_beside_its_hook_and_consumer),
     cmocka_unit_test(what_was_in_a_set_goes_on_in_a_child),
+    cmocka_unit_test(a_child_notifies_no_set_of_its_parent),
 };
 
 TEST_MAIN(tests)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ilk_wait_set: each kind of member wakes the thread that waits; answers are level-triggered and fair.
+ * ilk_wait_set: each kind of member wakes the thread that waits; answers are level-triggered and fair. The linker puts
+ * the function below before the core's ilk_park_wait (CMakeLists.txt).
  */
 #include "wait_set/members.h"
 
@@ -154,6 +155,44 @@ static void a_wait_ends_at_its_deadline_and_survives_signals(void **state) {
     check(is_ready(members.set, &members)); /* a passed deadline */
     end(&members);
 }
+
+/* The next sleep of this thread ends with its time, as this comes. */
+static __thread struct {
+    void (*happens)(struct members *members);
+    struct members *members;
+} as_time_runs_out;
+
+ilk_status __real_ilk_park_wait(const ILK_ATOMIC(uint32_t) * word, uint32_t expected, uint64_t deadline_ns);
+ilk_status __wrap_ilk_park_wait(const ILK_ATOMIC(uint32_t) * word, uint32_t expected, uint64_t deadline_ns);
+ilk_status __wrap_ilk_park_wait(const ILK_ATOMIC(uint32_t) * word, uint32_t expected, uint64_t deadline_ns) {
+    void (*happens)(struct members * members) = as_time_runs_out.happens;
+    if (happens == NULL) {
+        return __real_ilk_park_wait(word, expected, deadline_ns);
+    }
+    as_time_runs_out.happens = NULL;
+    happens(as_time_runs_out.members);
+    return ILK_TIMEDOUT;
+}
+
+/* contract: ilk_wait_set_wait_until */
+static void what_comes_as_time_runs_out_is_answered(void **state) {
+    (void)state;
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct members members;
+        begin(&members);
+        kinds[kind].add(&members);
+        as_time_runs_out.happens = kinds[kind].happens;
+        as_time_runs_out.members = &members;
+        void *keys[1];
+        size_t count;
+        const uint64_t late = ilk_deadline_in_ns(MILLISECONDS(600000));
+        check_equal(ilk_wait_set_wait_until(members.set, keys, 1, &count, late), ILK_OK);
+        check(as_time_runs_out.happens == NULL);
+        check_equal(count, 1);
+        check(keys[0] == &members);
+        end(&members);
+    }
+}
 /* contract: ilk_wait_set_create, ilk_wait_set_add_spsc, ilk_wait_set_wait_until */
 static void what_a_call_does_not_accept_changes_nothing(void **state) {
     (void)state;
@@ -163,6 +202,7 @@ static void what_a_call_does_not_accept_changes_nothing(void **state) {
     check_equal(ilk_wait_set_add_spsc(members.set, members.spsc, ILK_WRITABLE, &members), ILK_INVALID);
     check_equal(ilk_wait_set_add_latch(members.set, &members.latch, &members), ILK_INVALID);
     check_equal(ilk_wait_set_add_mpmc(members.set, members.mpmc, (ilk_ring_event)3, NULL), ILK_INVALID);
+    check_equal(ilk_wait_set_add_spsc(members.set, members.spsc, (ilk_ring_event)0, NULL), ILK_INVALID);
     void *keys[1];
     size_t count = 5;
     check_equal(ilk_wait_set_wait_until(members.set, keys, 0, &count, 0), ILK_INVALID);
@@ -281,6 +321,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_member_is_answered_for_as_long_as_it_is_ready),
     cmocka_unit_test(each_of_many_ready_members_has_its_turn),
     cmocka_unit_test(a_wait_ends_at_its_deadline_and_survives_signals),
+    cmocka_unit_test(what_comes_as_time_runs_out_is_answered),
     cmocka_unit_test(what_a_call_does_not_accept_changes_nothing),
     cmocka_unit_test(a_closed_spsc_is_ready_once_its_reservation_ends),
 };

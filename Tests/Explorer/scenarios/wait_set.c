@@ -69,6 +69,38 @@ static void change_spsc_hook(void) {
 RINGS(mpmc_beside_hook, "mpmc-push-beside-hook", setup_rings, serve_one, push_mpmc, change_hook);
 RINGS(spsc_beside_hook, "spsc-push-beside-hook", setup_rings, serve_one, push_spsc, change_spsc_hook);
 
+/* The hook tells of the element: the consumer takes it, and everything away. */
+static void tell(void *context, ilk_ring_event event) {
+    (void)context;
+    (void)event;
+    ilk_atomic_store(&s.called, 1, memory_order_release);
+}
+static void setup_hook_and_watch(void) {
+    void *key;
+    size_t count;
+    setup_rings();
+    ex_assert(ilk_wait_set_wait_until(s.set, &key, 1, &count, 0) == ILK_TIMEDOUT);
+    ilk_mpmc_set_notify(s.mpmc, tell, NULL);
+    ex_assert(ilk_mpmc_arm_pop(s.mpmc));
+}
+static void take_everything_away(void) {
+    while (ilk_atomic_load(&s.called, memory_order_acquire) == 0) {
+        ilk_cpu_relax();
+    }
+    ex_assert(pop(s.mpmc));
+    ilk_mpmc_set_notify(s.mpmc, NULL, NULL);
+    ex_assert(ilk_wait_set_remove(s.set, s.mpmc) && ilk_wait_set_remove(s.second, s.mpmc));
+    ilk_mpmc_destroy(s.mpmc);
+    s.mpmc = NULL;
+}
+EX_SCENARIO(mpmc_hook_and_destroy){
+    .name = "wait_set-mpmc-hook-destroy",
+    .claim = "a push does not touch the ring once its hook has been called, beside a set",
+    .setup = setup_hook_and_watch,
+    .threads = {take_everything_away, push_mpmc},
+    .check = end,
+};
+
 static void add_late(void) {
     ex_assert(ilk_wait_set_add_spsc(s.set, s.spsc, ILK_READABLE, s.spsc) == ILK_OK);
 }

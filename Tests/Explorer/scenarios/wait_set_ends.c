@@ -115,6 +115,13 @@ EX_SCENARIO(latch_beside){
 
 /* ---- Removal, wakes, destruction ---- */
 
+/* False: nothing is ready. */
+static bool poll(void **key) {
+    size_t count;
+    *key = NULL;
+    return ilk_wait_set_wait_until(s.set, key, 1, &count, 0) == ILK_OK;
+}
+
 static void free_latch_and_wake(void) {
     ex_assert(ilk_wait_set_remove(s.set, s.latch));
     ex_free(s.latch);
@@ -174,6 +181,23 @@ EX_SCENARIO(answered_and_destroyed){
     .threads = {find_ready_and_destroy, push_spsc},
     .check = end,
 };
+/* By a thread that no wait has answered: the members may be marked until they have left. */
+static void setup_armed(void) {
+    void *key;
+    setup_rings();
+    ex_assert(!poll(&key));
+}
+static void destroy_unanswered(void) {
+    ilk_wait_set_destroy(s.set);
+    s.set = NULL;
+}
+EX_SCENARIO(notified_and_destroyed){
+    .name = "wait_set-push-beside-destroy",
+    .claim = "a set may be destroyed while its members are notified",
+    .setup = setup_armed,
+    .threads = {destroy_unanswered, push_spsc},
+    .check = end,
+};
 EX_SCENARIO(taken_and_destroyed){
     .name = "wait_set-signal-destroy",
     .claim = "the thread that got a permit may destroy the set",
@@ -193,12 +217,6 @@ EX_SCENARIO(woken_twice){
 
 extern ILK_ATOMIC(uint32_t) ex_descriptor_word; /* of the model */
 
-/* 0: nothing is ready. */
-static bool poll(void **key) {
-    size_t count;
-    *key = NULL;
-    return ilk_wait_set_wait_until(s.set, key, 1, &count, 0) == ILK_OK;
-}
 static void setup_descriptor(void) {
     setup_rings();
     ex_descriptor_word = 0;
