@@ -20,7 +20,10 @@ void ilk__watchers_leave(const void *address, struct ilk__watcher *watcher) {
 
 /* A notifier remembers so many inboxes that it owes a wake-up. With more it goes round. A watcher is met once: one that
  * its owner has armed again since needs another notification. */
-enum { MOST_WAKES = 8 };
+#ifndef ILK__MOST_WAKES /* the explorer's is one */
+#define ILK__MOST_WAKES 8
+#endif
+enum { MOST_WAKES = ILK__MOST_WAKES };
 
 /* Marks watchers that the notification has not met until `wakes` is full: how many wake-ups are owed. `*number` is the
  * notification's, 0 before it has one. */

@@ -291,7 +291,7 @@ static void serve_until_closed(void *context) {
 /* contract: wait_set.F */
 static void a_push_notifies_each_of_many_sets_once(void **state) {
     (void)state;
-    enum { SETS = 24, ELEMENTS = 400 };
+    enum { SETS = 24, ELEMENTS = 60 };
     ilk_mpmc *ring = new_mpmc(64);
     struct sharer sharers[SETS];
     struct thread threads[SETS];
@@ -301,6 +301,9 @@ static void a_push_notifies_each_of_many_sets_once(void **state) {
         thread_start(&threads[i], serve_until_closed, &sharers[i]);
     }
     for (int i = 0; i < ELEMENTS; i++) {
+        for (int set = 0; set < SETS; set++) {
+            thread_await_sleep(&threads[set]);
+        }
         check_equal(ilk_mpmc_push_until(ring, &i, sizeof i, ILK_FOREVER), ILK_OK);
     }
     ilk_mpmc_close(ring);
