@@ -210,6 +210,20 @@ public final class FIFOSemaphore: Sendable {
         }
     }
 
+    /// Takes a permit, or else has `waiter` wait in the queue; whether it took one.
+    func join(_ waiter: Waiter) -> Bool {
+        queue.withWaiters { waiters in
+            if tryWait() { return true }
+            waiters.append(waiter)
+            return false
+        }
+    }
+
+    /// Takes `waiter` out of the queue; false if it has been given a permit.
+    func leave(_ waiter: Waiter) -> Bool {
+        queue.withWaiters { $0.remove(waiter, .cancelled) }
+    }
+
     // MARK: With a permit
 
     // Disfavoured: a closure that does not suspend would fit this overload better in async code too. Generic in

@@ -20,7 +20,7 @@ import CInterlock
 /// Every method is thread-safe. What a thread did before it counted down is visible after each wait that succeeds.
 /// Source: `ilk_latch` in `<interlock/latch.h>`.
 public final class Latch: Sendable {
-    private let latch: CObject<ilk_latch>
+    let latch: CObject<ilk_latch>
     private let queue = WaitQueue()
 
     /// A latch that opens after `count` calls of ``countDown()``; with 0 it is open at once. Allocates.

@@ -114,6 +114,7 @@ class RingBacking: @unchecked Sendable {
     }
 
     /// The error that the ring was closed with; stored first, so that a thread that finds the ring closed finds it.
+    @usableFromInline
     var closingError: (any Error)? {
         closing.withReadLock { closing in
             guard case .closed(let error) = closing else { return nil }

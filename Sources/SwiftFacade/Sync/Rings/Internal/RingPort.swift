@@ -35,6 +35,8 @@ protocol RingPort: Sendable {
     /// Arms the hook for elements; false if there is one, or never will be.
     func armPop() -> Bool
     func setHook(_ hook: ilk_notify?, _ context: UnsafeMutableRawPointer?)
+    /// Adds an end of the ring to a wait set.
+    func add(to set: OpaquePointer, _ event: ilk_ring_event, _ key: UnsafeMutableRawPointer) -> ilk_status
 
     func close()
     var isClosed: Bool { get }
@@ -86,6 +88,10 @@ struct MPMCPort: RingPort {
     @inlinable
     func setHook(_ hook: ilk_notify?, _ context: UnsafeMutableRawPointer?) {
         ilk_mpmc_set_notify(ring, hook, context)
+    }
+    @inlinable
+    func add(to set: OpaquePointer, _ event: ilk_ring_event, _ key: UnsafeMutableRawPointer) -> ilk_status {
+        ilk_wait_set_add_mpmc(set, ring, event, key)
     }
 
     @inlinable
@@ -141,6 +147,10 @@ struct SPSCPort: RingPort {
     @inlinable
     func setHook(_ hook: ilk_notify?, _ context: UnsafeMutableRawPointer?) {
         ilk_spsc_set_notify(ring, hook, context)
+    }
+    @inlinable
+    func add(to set: OpaquePointer, _ event: ilk_ring_event, _ key: UnsafeMutableRawPointer) -> ilk_status {
+        ilk_wait_set_add_spsc(set, ring, event, key)
     }
 
     @inlinable
