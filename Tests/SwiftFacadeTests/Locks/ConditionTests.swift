@@ -107,16 +107,16 @@ import Interlock
         #expect(try await free.value, "what needs no waiting is had though cancelled")
     }
 
-    /// Waiters wait in this order for the same: each change lets one in, which undoes it.
+    /// Tasks wait in this order for the same: each change lets one in, which undoes it. (A thread behind a woken task is
+    /// woken too, and may come first.)
     @Test(arguments: ConditionSubject.Kind.exclusive)
-    func waitersAreServedFirstComeFirstServed(_ kind: ConditionSubject.Kind) async throws {
+    func tasksAreServedFirstComeFirstServed(_ kind: ConditionSubject.Kind) async throws {
         let subject = kind.make()
         let order = Pointer(Mutex([Int]()))
         var tasks: [Task<Bool, any Error>] = []
         for place in 0..<8 {
-            // Threads and tasks by turns.
             tasks.append(
-                await subject.waiter(inThread: place % 2 == 0, for: { $0 > 0 }) {
+                await subject.waiter(inThread: false, for: { $0 > 0 }) {
                     $0 -= 1
                     order.value.withLock { $0.append(place) }
                 }

@@ -70,9 +70,9 @@ extension ReadWriteLock where Value: ~Copyable {
     /// Waits until `predicate` holds, then runs `body` with the value in place while still holding the lock for
     /// writing, alone. Thread-safe; suspends the task meanwhile, without a thread.
     ///
-    /// Tasks and threads that wait under the lock are woken in one order. To take the lock the task blocks its
-    /// thread, as in the other forms. While a woken task waits for its actor, other tasks that would write wait too,
-    /// until another thread has written; threads do not.
+    /// Tasks and threads that wait under the lock are woken in one order; the first thread behind a woken task is woken
+    /// too, and may come first. To take the lock the task blocks its thread, as in the other forms. While a woken task
+    /// waits for its actor, other tasks that would write wait too, until another thread has written.
     ///
     /// - Precondition: The thread does not hold this lock.
     /// - Parameters:
