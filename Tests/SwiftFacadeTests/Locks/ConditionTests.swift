@@ -107,8 +107,8 @@ import Interlock
         #expect(try await free.value, "what needs no waiting is had though cancelled")
     }
 
-    /// Tasks wait in this order for the same: each change lets one in, which undoes it. (A thread behind a woken task is
-    /// woken too, and may come first.)
+    /// Tasks wait in this order for the same: each change lets one in, which undoes it. (A thread behind a woken task
+    /// is woken too, and may come first.)
     @Test(arguments: ConditionSubject.Kind.exclusive)
     func tasksAreServedFirstComeFirstServed(_ kind: ConditionSubject.Kind) async throws {
         let subject = kind.make()
