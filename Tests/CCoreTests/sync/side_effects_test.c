@@ -142,8 +142,10 @@ static void wait_under_a_lock(void) {
     check_equal(ilk_mutex_await_until(&s.free, never, NULL, soon()), ILK_TIMEDOUT);
     check_equal(ilk_condition_wait_until(&condition, &s.free, soon()), ILK_TIMEDOUT);
     ilk_mutex_unlock(&s.free);
+    ilk_rwlock_read_lock(&s.read);
     check_equal(ilk_rwlock_read_await_until(&s.read, never, NULL, soon()), ILK_TIMEDOUT);
     check_equal(ilk_condition_read_wait_until(&condition, &s.read, soon()), ILK_TIMEDOUT);
+    ilk_rwlock_read_unlock(&s.read);
 }
 /* With a descriptor, which a wake makes readable and a wait that finds nothing reads. */
 static void wait_on_a_set(void) {
