@@ -77,6 +77,11 @@ static void mutex_stop_watching(ilk_mutex *mutex, bool owns, bool may_wait) {
     }
 }
 
+/* SLOW is up for those that wait for a condition alone: there is nothing to stop. */
+static bool is_up_for_waiters(uint32_t settings) ILK_NONBLOCKING {
+    return (settings & (MUTEX_AWAITED | MUTEX_FRESH | MUTEX_WATCHED)) == MUTEX_AWAITED;
+}
+
 /* With SLOW, or WATCHED where the kernel has dropped that. */
 ILK_COLD static bool mutex_decide_watching(ilk_mutex *mutex) {
     const uint32_t settings =
@@ -85,6 +90,9 @@ ILK_COLD static bool mutex_decide_watching(ilk_mutex *mutex) {
     /* All are watched that were made since. SLOW alone may be up for threads that wait for a condition. */
     const bool is_wanted = ((settings & (MUTEX_FRESH | MUTEX_WATCHED)) != 0 && ilk__diagnoses_all()) ||
                            ilk__object_is_watched_at(mutex);
+    if (!is_wanted && is_up_for_waiters(settings)) {
+        return false;
+    }
     if (!is_wanted ||
         (is_fresh && ilk__object_begin(mutex, ILK_OBJECT_MUTEX, ILK__WATCHES_KEPT, 0) == NULL)) {
         mutex_stop_watching(mutex, false, true);
@@ -112,7 +120,7 @@ ILK_COLD static bool mutex_is_known(ilk_mutex *mutex, bool owns) ILK_NONBLOCKING
     const uint32_t settings = ilk_atomic_load(&mutex->settings, memory_order_relaxed); /* MX10 */
     const struct ilk__object *object = (settings & MUTEX_FRESH) != 0 ? NULL : ilk__object_find(mutex);
     const bool is_watched = object != NULL && ilk__object_watches(object) != 0;
-    if (!is_watched && !ilk__diagnoses_all()) {
+    if (!is_watched && !ilk__diagnoses_all() && !is_up_for_waiters(settings)) {
         ilk_atomic_fetch_and(&mutex->settings, ~MUTEX_FRESH, memory_order_relaxed); /* MX10 */
         mutex_stop_watching(mutex, owns, false);
     }

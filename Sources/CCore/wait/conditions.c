@@ -14,10 +14,11 @@ static bool is_task(const struct ilk__condition_waiter *waiter) {
     return waiter->entry.waiter.resume != NULL;
 }
 
-/* In four bytes, for a thread's memory is short (platform/local_native.c). Locks that are 16 GB apart have one name: a
- * predicate that waits for the other blocks, which it must not either. */
+/* In four bytes, for a thread's memory is short (platform/local_native.c); never 0, which is for none. Locks that are
+ * 16 GB apart have one name: a predicate that waits for the other blocks, which it must not either. */
 static uint32_t name_of(const void *lock) {
-    return (uint32_t)((uintptr_t)lock / _Alignof(uint32_t));
+    const uint32_t name = (uint32_t)((uintptr_t)lock / _Alignof(uint32_t));
+    return name != 0 ? name : 1;
 }
 
 bool ilk__condition_holds(const void *lock, const struct ilk__condition_waiter *waiter) {

@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 /* ---- One kind of lock ---- */
@@ -232,6 +233,12 @@ static void readers_are_woken_together(void **state) {
     ilk_rwlock_read_unlock(&lock);
     ilk_rwlock_destroy(&lock);
 }
+static void read_at_once(void *context) {
+    struct reader *self = context;
+    ilk_rwlock_read_lock(self->lock);
+    check(*self->value > 0);
+    ilk_rwlock_read_unlock(self->lock);
+}
 struct stepper {
     ilk_rwlock *lock;
     int *value;
@@ -397,6 +404,32 @@ static void a_waiter_is_judged_after_a_locker_has_given_up(void **state) {
     check_equal(waiter.status, ILK_OK);
 }
 
+/* A thread that judges nothing is not taken for one that judges this lock, whatever the address. */
+/* contract: condition.h */
+static void a_lock_at_any_address_may_be_waited_for(void **state) {
+    (void)state;
+    void *const wanted = (void *)(UINT64_C(1) << 44); /* its low 34 bits are 0 */
+    struct guard *guard = mmap(wanted, sizeof *guard, PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    if (guard != wanted) {
+        print_message("skipped: the system gives no memory at that address\n");
+        skip();
+    }
+    ilk_rwlock *lock = wanted;
+    ilk_rwlock_init(lock);
+    int value = 1;
+    struct stage inside = STAGE_INIT;
+    stage_reach(&inside, 2);
+    struct reader reader = {lock, &value, &inside, {0}};
+    ilk_rwlock_write_lock(lock);
+    thread_start(&reader.thread, read_at_once, &reader);
+    thread_await_sleep(&reader.thread);
+    ilk_rwlock_write_unlock(lock);
+    thread_join(&reader.thread);
+    ilk_rwlock_destroy(lock);
+    check_equal(munmap(wanted, sizeof *guard), 0);
+}
+
 /* ---- Diagnosis ---- */
 
 /* contract: ilk_mutex_observe */
@@ -512,6 +545,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_buffer_of_one_place_moves_every_element_once),
     cmocka_unit_test(a_late_waiter_keeps_no_wake_up),
     cmocka_unit_test(a_waiter_is_judged_after_a_locker_has_given_up),
+    cmocka_unit_test(a_lock_at_any_address_may_be_waited_for),
     cmocka_unit_test(a_mutex_that_is_no_longer_watched_still_wakes),
     cmocka_unit_test(a_mutex_that_is_waited_under_bears_a_switch_of_diagnosis),
     cmocka_unit_test(a_child_that_a_handler_forks_ends_its_wait),
