@@ -50,7 +50,7 @@ static struct ilk__waiter *link_of(struct waiter *self) {
 
 static void join(ilk_condition *condition, struct waiter *self) {
     struct ilk__address_bucket *bucket = ilk__address_lock(condition);
-    ilk__address_enqueue(bucket, condition, &self->entry.entry);
+    (void)ilk__address_enqueue(bucket, condition, &self->entry.entry);
     raise(condition, 1);
     ilk__address_unlock(bucket);
 }

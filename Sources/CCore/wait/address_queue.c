@@ -63,8 +63,8 @@ struct ilk__address_queue *ilk__address_find(struct ilk__address_bucket *bucket,
     return NULL;
 }
 
-void ilk__address_enqueue(struct ilk__address_bucket *bucket, const void *address,
-                          struct ilk__address_waiter *waiter) {
+struct ilk__address_queue *ilk__address_enqueue(struct ilk__address_bucket *bucket, const void *address,
+                                                struct ilk__address_waiter *waiter) {
     struct ilk__address_queue *queue = ilk__address_find(bucket, address);
     if (queue == NULL) {
         queue = &waiter->queue;
@@ -76,6 +76,7 @@ void ilk__address_enqueue(struct ilk__address_bucket *bucket, const void *addres
     }
     waiter->waiter.queued = true;
     TAILQ_INSERT_TAIL(&queue->waiters, &waiter->waiter, link);
+    return queue;
 }
 
 bool ilk__address_dequeue(struct ilk__address_bucket *bucket, const void *address,

@@ -47,8 +47,9 @@ void ilk__address_unlock(struct ilk__address_bucket *bucket);
 /* With the bucket locked. */
 /* NULL: no thread waits. */
 struct ilk__address_queue *ilk__address_find(struct ilk__address_bucket *bucket, const void *address);
-void ilk__address_enqueue(struct ilk__address_bucket *bucket, const void *address,
-                          struct ilk__address_waiter *waiter);
+/* The queue that it stands in then. */
+struct ilk__address_queue *ilk__address_enqueue(struct ilk__address_bucket *bucket, const void *address,
+                                                struct ilk__address_waiter *waiter);
 /* A number greater than all that were given for this bucket before. */
 uint64_t ilk__address_next_number(struct ilk__address_bucket *bucket);
 /* True: the queue is empty, and gone. In a child of fork, where the waiter's queue is no more: likewise. */

@@ -38,8 +38,7 @@ void ilk__conditions_report_wait(const void *lock, const char *call) {
 
 void ilk__condition_join(struct ilk__conditions conditions, struct ilk__condition_waiter *waiter) {
     struct ilk__address_bucket *bucket = ilk__address_lock(conditions.lock);
-    ilk__address_enqueue(bucket, conditions.lock, &waiter->entry);
-    ilk__address_find(bucket, conditions.lock)->marks = conditions.marks;
+    ilk__address_enqueue(bucket, conditions.lock, &waiter->entry)->marks = conditions.marks;
     /* CN1 relaxed: the lock orders it before the next writer's look. */
     ilk_atomic_fetch_or(conditions.marks, conditions.mark, memory_order_relaxed);
     ilk__address_unlock(bucket);

@@ -8,7 +8,7 @@
 
 void ilk__watchers_join(const void *address, struct ilk__watcher *watcher) {
     struct ilk__address_bucket *bucket = ilk__address_lock(address);
-    ilk__address_enqueue(bucket, address, &watcher->entry);
+    (void)ilk__address_enqueue(bucket, address, &watcher->entry);
     ilk__address_unlock(bucket);
 }
 
