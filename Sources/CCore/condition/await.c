@@ -68,10 +68,6 @@ static const struct mode owned_mode = {of_rwlock, release_owned, acquire_owned, 
 static const struct mode section_mode = {of_rwlock, release_section, acquire_section, ILK_OBJECT_RWLOCK,
                                          true};
 
-static bool is_past(uint64_t deadline_ns) {
-    return deadline_ns != ILK_FOREVER && deadline_ns <= ilk__clock_now_ns();
-}
-
 static ilk_status sleep_watched(struct ilk__condition_waiter *self, const struct held *held,
                                 uint64_t deadline_ns, const void *site) {
     if (!ilk__watches_idle()) {
@@ -91,7 +87,7 @@ static ilk_status await_until(const struct held *held, ilk_predicate predicate, 
     if (ilk__condition_holds(held->lock, &self)) {
         return ILK_OK;
     }
-    if (is_past(deadline_ns)) {
+    if (ilk__clock_is_past(deadline_ns)) {
         return ILK_TIMEDOUT;
     }
     const struct ilk__conditions conditions = mode->conditions_of(held);

@@ -5,10 +5,17 @@
 #ifndef INTERLOCK_PLATFORM_CLOCK_H
 #define INTERLOCK_PLATFORM_CLOCK_H
 
+#include <interlock/deadline.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
 uint64_t ilk__clock_now_ns(void);
+
+/* Reads the clock only where there is a limit. */
+static inline bool ilk__clock_is_past(uint64_t deadline_ns) {
+    return deadline_ns != ILK_FOREVER && deadline_ns <= ilk__clock_now_ns();
+}
 
 /* The processor's counter: a few nanoseconds to read, a steady but unknown rate, small differences between
  * cores. For guesses only. */

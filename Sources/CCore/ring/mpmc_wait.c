@@ -136,7 +136,7 @@ static void unregister_waiter(ilk_mpmc *ring, const struct mpmc_side *side) {
 
 static ilk_status sleep_until(ilk_mpmc *ring, const struct mpmc_side *side, void *element,
                               size_t element_size, uint64_t deadline_ns) {
-    if (deadline_ns != ILK_FOREVER && deadline_ns <= ilk__clock_now_ns()) {
+    if (ilk__clock_is_past(deadline_ns)) {
         return attempt(ring, side, element, element_size); /* once more: a closed ring comes here too */
     }
     (void)ilk__event_register(side->waiters, 0);

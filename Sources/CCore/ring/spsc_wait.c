@@ -261,7 +261,7 @@ static uint32_t raise_flag(ilk_spsc *ring, const struct spsc_side *side, uint32_
 /* Parks unless `can_go_on` after the fence. ILK_TIMEDOUT: late. */
 static ilk_status sleep_unless(ilk_spsc *ring, const struct spsc_side *side, bool (*can_go_on)(ilk_spsc *),
                                uint64_t deadline_ns) {
-    if (deadline_ns != ILK_FOREVER && deadline_ns <= ilk__clock_now_ns()) {
+    if (ilk__clock_is_past(deadline_ns)) {
         return ILK_TIMEDOUT;
     }
     uint32_t flags = raise_flag(ring, side, side->sleeps);

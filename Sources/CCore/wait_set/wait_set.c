@@ -243,15 +243,12 @@ static size_t answer(ilk_wait_set *set, void **keys, size_t capacity, enum armin
     return count;
 }
 
-static bool is_past(uint64_t deadline_ns) {
-    return deadline_ns != ILK_FOREVER && deadline_ns <= ilk__clock_now_ns();
-}
-
 /* Spins as a ring's side does (docs/rings.md): a wake-up would take longer than many an element. */
 static size_t spin(ilk_wait_set *set, void **keys, size_t capacity, uint64_t deadline_ns) {
     size_t count = answer(set, keys, capacity, ARM_IDLE);
-    const int probes =
-        count > 0 || is_past(deadline_ns) ? 0 : ilk__spin_probes(ILK__SPIN_RING, set->failed_spins);
+    const int probes = count > 0 || ilk__clock_is_past(deadline_ns)
+                           ? 0
+                           : ilk__spin_probes(ILK__SPIN_RING, set->failed_spins);
     for (int probe = 0; probe < probes && !ilk__inbox_is_woken(&set->inbox); probe++) {
         ilk__spin_pause(ILK__SPIN_RING, probe);
         count = answer(set, keys, capacity, ARM_QUEUED);
@@ -280,7 +277,7 @@ static ilk_status wait_until(ilk_wait_set *set, void **keys, size_t capacity, si
             continue;
         }
         unlock_set(set);
-        if (is_late || is_past(deadline_ns)) {
+        if (is_late || ilk__clock_is_past(deadline_ns)) {
             return ILK_TIMEDOUT;
         }
         is_late = ilk__inbox_sleep(&set->inbox, deadline_ns) == ILK_TIMEDOUT;
