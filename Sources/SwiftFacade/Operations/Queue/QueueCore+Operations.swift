@@ -35,15 +35,15 @@ extension QueueCore {
             let state = operation.isFinished ? "has finished" : "is executing"
             misuse("InterlockQueue.enqueue", name, "it \(state) already; an operation runs once")
         }
-        if let owner = ForeignOwners.add(operation, to: self.name) {
+        let work = ForeignWork(operation)
+        let node = WorkNode(self, work, isBlocking: isBlocking)
+        if let owner = ForeignOwners.add(operation, to: node) {
             misuse(
                 "InterlockQueue.enqueue",
                 name,
-                "it is in the queue \(owner) already; an operation is added once"
+                "it is in the queue \(owner.core.name) already; an operation is added once"
             )
         }
-        let work = ForeignWork(operation)
-        let node = WorkNode(self, work, isBlocking: isBlocking)
         node.enterQueue(done: 0)
         if node.isFinished { return end(refused: operation) }
         work.awaitReadiness(node)

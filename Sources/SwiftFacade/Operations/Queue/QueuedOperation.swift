@@ -87,7 +87,30 @@ final class ForeignWork: QueuedWork, @unchecked Sendable {
             }
             return
         }
-        arrive(node, after: upstream) { [self] node in
+        awaitEnd(of: upstream, node)
+    }
+
+    /// Asks the operation again when all of `upstream` have finished. One that is in a queue of this module is waited
+    /// for by its node; what is left then is waited for by an arrival.
+    private func awaitEnd(of upstream: [Operation], _ node: WorkNode) {
+        var left = upstream
+        while let last = left.last {
+            if last.isFinished {
+                left.removeLast()
+                continue
+            }
+            guard let owner = ForeignOwners.node(of: last) else { break }
+            let others = left.dropLast()
+            // It keeps the operation, to which Foundation has an unretained pointer until then.
+            let hook = owner.addEndHook { [self, weak node] in
+                if let node, node.work != nil { awaitEnd(of: Array(others), node) }
+            }
+            if hook != nil { return }
+            // Its node has ended: as the operation, or before it.
+            break
+        }
+        if left.isEmpty { return awaitReadiness(node) }
+        arrive(node, after: left) { [self] node in
             if node.work != nil { awaitReadiness(node) }
         }
     }
@@ -188,22 +211,29 @@ extension AsyncOperation: QueuedOperation {
     }
 }
 
-/// The operations of other classes that are in queues of this module, with the names of the queues.
+/// The operations of other classes that are in queues of this module, with their nodes.
 enum ForeignOwners {
-    private static let owners = VisibleMutex<[ObjectIdentifier: String]>([:])
+    private static let owners = VisibleMutex<[ObjectIdentifier: WorkNode]>([:])
 
-    /// The queue that has the operation, or nil: it is `queue`'s now.
-    static func add(_ operation: Operation, to queue: String) -> String? {
+    /// The node that has the operation, or nil: it is `node`'s now.
+    static func add(_ operation: Operation, to node: WorkNode) -> WorkNode? {
         let id = ObjectIdentifier(operation)
         return owners.withLock { owners in
             if let owner = owners[id] { return owner }
-            owners[id] = queue
+            owners[id] = node
             return nil
         }
     }
 
+    static func node(of operation: Operation) -> WorkNode? {
+        let id = ObjectIdentifier(operation)
+        return owners.withLock { $0[id] }
+    }
+
     static func remove(_ operation: Operation) {
         let id = ObjectIdentifier(operation)
-        owners.withLock { $0[id] = nil }
+        let removed = owners.withLock { $0.removeValue(forKey: id) }
+        // Not freed under the lock.
+        withExtendedLifetime(removed) {}
     }
 }

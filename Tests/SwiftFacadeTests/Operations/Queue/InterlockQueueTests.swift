@@ -49,6 +49,46 @@ import Interlock
         #expect(trace.events == Array(0..<20))
     }
 
+    @Test func foundationsOperationsInQueuesWaitForEachOtherWithoutAnythingBetween() async throws {
+        let other = InterlockQueue()
+        let trace = Trace<Int>()
+        let operations = (0..<20).map { number in BlockOperation { trace.add(number) } }
+        for (number, operation) in operations.enumerated() {
+            for above in operations[max(0, number - 3)..<number] { operation.addDependency(above) }
+        }
+        queue.suspend()
+        for (number, operation) in operations.enumerated() {
+            (number % 2 == 0 ? queue : other).enqueue(operation)
+        }
+        for operation in operations {
+            let node = try #require(ForeignOwners.node(of: operation))
+            #expect(node.fields.pointee.box?.extras.arrival == nil)
+        }
+        queue.resume()
+        try await queue.wait()
+        try await other.wait()
+        #expect(trace.events == Array(0..<20))
+    }
+
+    /// What has finished is freed; Foundation has an unretained pointer to it in `above`.
+    @Test func anOperationThatWasCancelledMayGoBeforeTheOneItWaitedFor() async throws {
+        let ran = Counter()
+        let above = BlockOperation { ran.increment() }
+        let other = InterlockQueue()
+        queue.suspend()
+        queue.enqueue(above)
+        for _ in 0..<100 {
+            let below = BlockOperation { ran.increment() }
+            below.addDependency(above)
+            other.enqueue(below)
+        }
+        other.cancelAll()
+        try await other.wait()
+        queue.resume()
+        try await queue.wait()
+        #expect(ran.value == 1)
+    }
+
     @Test func anOperationCancelledWhileItWaitsFinishesAndNeverRuns() async throws {
         let ran = Counter()
         let never = AsyncOperation<Void> {}
