@@ -107,6 +107,11 @@
     STATE(SEMAPHORE_UNSERVED, "a waiter about to be served goes back to the queue")                          \
     STATE(SEMAPHORE_LATE_IN_QUEUE, "a waiter's time is up, and it leaves a semaphore's queue")               \
     STATE(SEMAPHORE_LATE_AND_SERVED, "a waiter's time is up, and a permit is on its way")                    \
+    STATE(SEMAPHORE_BARGED, "a thread takes a permit beside waiters")                                        \
+    STATE(SEMAPHORE_CALLS, "a waiter is called for a permit that any thread may take")                       \
+    STATE(SEMAPHORE_PASSED, "a waiter that was called finds no permit")                                      \
+    STATE(SEMAPHORE_IN_TURN, "a waiter that has been passed often enough is next")                           \
+    STATE(SEMAPHORE_LATE_AND_CALLED, "a waiter's time is up, and a call is on its way")                      \
     STATE(MUTEX_SLEEPS, "a locker is about to sleep for a mutex")                                            \
     STATE(MUTEX_WAKES, "an unlock wakes a locker")                                                           \
     STATE(MUTEX_LATE, "a locker's time is up")                                                               \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ilk_semaphore: a counting semaphore that serves first come, first served.
+ * ilk_semaphore: a counting semaphore that serves first come, first served; or, if asked for, threads that are awake first.
  *
  *     #include <interlock/semaphore.h>
  *     #include <pthread.h>
@@ -40,8 +40,15 @@
  *   E  try_wait, signal and try_signal wait for nothing, not even for a thread preempted while it changes the queue:
  *      that thread hands over the permits given meanwhile. The signals make no system call but to wake sleepers. A
  *      signal handler may call all three, whatever it interrupted. (Not with the pthread park backend.)
+ *   F  A semaphore of ilk_semaphore_init_barging keeps B to E, and not A: any thread may take a permit that lies there,
+ *      before threads that wait. A signal wakes the first in the queue, which sleeps again if the permit is gone. When
+ *      the first has been passed at four such wake-ups, no thread overtakes it until it has a permit.
  *
- * Source of the hand-off: Birrell, "An introduction to programming with threads" (1989); Lampson and Redell
+ * In order of arrival each hand-over to a sleeper lasts as long as waking it. Where threads take a permit for less than
+ * that, and more of them want one than there are cores, barging does a hundred times as many calls (docs/rings.md). The
+ * order is the default: a program that needs it cannot add it.
+ *
+ * Sources of the hand-off: Birrell, "An introduction to programming with threads" (1989); Lampson and Redell
  * (1980).
  */
 #ifndef INTERLOCK_SEMAPHORE_H
@@ -68,7 +75,7 @@ struct ilk__waiter_list {
 /* Fields are private; see inline/semaphore.h. All zero bits are a semaphore without permits. */
 typedef struct ilk_semaphore {
     ILK_ATOMIC(uint32_t) word;       /* state bits and permits */
-    uint32_t waiter_count;           /* length of the queue; guarded by a bit of the word */
+    ILK_ATOMIC(uint32_t) queue;      /* whether it barges, and the number of waiters */
     struct ilk__waiter_list waiters; /* oldest first; guarded likewise */
 } ilk_semaphore;
 
@@ -86,6 +93,9 @@ typedef struct ilk_semaphore {
 
 /* Makes `semaphore` hold `permits`. Not thread-safe. Misuse: permits above ILK_SEMAPHORE_MAX. */
 void ilk_semaphore_init(ilk_semaphore *semaphore, uint32_t permits);
+
+/* Makes `semaphore` hold `permits`, and barge (F). Not thread-safe. Misuse: permits above ILK_SEMAPHORE_MAX. */
+void ilk_semaphore_init_barging(ilk_semaphore *semaphore, uint32_t permits);
 
 /* Ends the use of `semaphore`, and drops its name. Not thread-safe. Any number of permits may be out. Misuse:
  * a thread is waiting. */
@@ -113,7 +123,7 @@ static inline void ilk_semaphore_signal(ilk_semaphore *semaphore, uint32_t permi
  * ILK_SEMAPHORE_MAX. Permits for waiters are not counted, but beside a thread that is changing the queue. */
 ILK_MUST_USE bool ilk_semaphore_try_signal(ilk_semaphore *semaphore, uint32_t permits);
 
-/* The permits there, or minus the number of queued threads: a snapshot that may be old, for traces and tests,
+/* The permits there less the number of queued threads: a snapshot that may be old, for traces and tests,
  * not for decisions. Blocks only for the queue's own short lock. */
 int64_t ilk_semaphore_value(ilk_semaphore *semaphore);
 

@@ -27,10 +27,13 @@ template <bool inherits> struct Mutex {
     }
 };
 
-template <uint32_t permits> struct Semaphore {
-    static constexpr const char *name = "ilk_semaphore";
-    ilk_semaphore semaphore = ILK_SEMAPHORE_INIT(permits);
+template <uint32_t permits, bool barges> struct Semaphore {
+    static constexpr const char *name = barges ? "ilk_semaphore (barging)" : "ilk_semaphore";
+    ilk_semaphore semaphore;
 
+    Semaphore() {
+        barges ? ilk_semaphore_init_barging(&semaphore, permits) : ilk_semaphore_init(&semaphore, permits);
+    }
     ~Semaphore() {
         ilk_semaphore_destroy(&semaphore);
     }
@@ -50,8 +53,10 @@ template <uint32_t permits> struct Semaphore {
 
 const Enlisted mutex{0, make_contender<OneMode<Mutex<false>>>()};
 const Enlisted inheriting{2, make_contender<OneMode<Mutex<true>>>()};
-const Enlisted semaphore{4, make_contender<OneMode<Semaphore<1>>>()};
-const EnlistedBaton baton{0, {Semaphore<0>::name, pass_baton<Semaphore<0>>}};
+const Enlisted semaphore{4, make_contender<OneMode<Semaphore<1, false>>>()};
+const Enlisted barging{5, make_contender<OneMode<Semaphore<1, true>>>()};
+const EnlistedBaton baton{0, {Semaphore<0, false>::name, pass_baton<Semaphore<0, false>>}};
+const EnlistedBaton barging_baton{1, {Semaphore<0, true>::name, pass_baton<Semaphore<0, true>>}};
 
 } // namespace
 } // namespace bench

@@ -61,8 +61,8 @@ template <unsigned permits> struct Semaphore {
 
 const Enlisted mutex{1, make_contender<OneMode<Mutex<false>>>()};
 const Enlisted inheriting{3, make_contender<OneMode<Mutex<true>>>()};
-const Enlisted semaphore{5, make_contender<OneMode<Semaphore<1>>>()};
-const EnlistedBaton baton{1, {Semaphore<0>::name, pass_baton<Semaphore<0>>}};
+const Enlisted semaphore{6, make_contender<OneMode<Semaphore<1>>>()};
+const EnlistedBaton baton{2, {Semaphore<0>::name, pass_baton<Semaphore<0>>}};
 
 } // namespace
 } // namespace bench

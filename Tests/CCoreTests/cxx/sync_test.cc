@@ -25,6 +25,15 @@ static void a_semaphore_gives_its_permits(void **) {
     check(semaphore.try_release(counting_semaphore::max()) && !semaphore.try_release());
 }
 
+// contract: ilk_semaphore_init_barging
+static void a_semaphore_may_barge(void **) {
+    counting_semaphore semaphore(1, interlock::barging);
+    check(semaphore.try_acquire() && !semaphore.try_acquire_for(1ms));
+    running waiter([&] { semaphore.acquire(); });
+    waiter.await_sleep();
+    semaphore.release();
+}
+
 static void a_semaphore_wakes_waits_of_every_kind(void **) {
     counting_semaphore semaphore(0);
     running first([&] { semaphore.acquire(); });
@@ -128,6 +137,7 @@ static void numbers_out_of_range_are_misuse(void **) {
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_semaphore_gives_its_permits),
+    cmocka_unit_test(a_semaphore_may_barge),
     cmocka_unit_test(a_semaphore_wakes_waits_of_every_kind),
     cmocka_unit_test(a_latch_opens_at_zero),
     cmocka_unit_test(a_latch_wakes_waits_of_every_kind),

@@ -522,7 +522,75 @@ static void a_try_to_signal_answers_where_there_is_no_room(void **state) {
     ilk_semaphore_destroy(&semaphore);
 }
 
+/* ---- Barging ---- */
+
+/* A thread that is awake takes permit after permit before one that sleeps, but not for ever. */
+/* contract: ilk_semaphore_init_barging, semaphore.F */
+static void one_that_is_passed_gets_a_permit(void **state) {
+    (void)state;
+    ilk_semaphore semaphore;
+    ilk_semaphore_init_barging(&semaphore, 0);
+    struct user users[3];
+    for (int i = 0; i < 3; i++) {
+        user_queue(&users[i], &semaphore, NULL);
+    }
+    int held = 0;
+    for (int i = 0; i < 3; i++) {
+        while (!thread_is_done(&users[i].thread)) {
+            if (held == 0) {
+                ilk_semaphore_signal(&semaphore, 1);
+                held = ilk_semaphore_try_wait(&semaphore);
+            } else {
+                held--;
+                ilk_semaphore_signal(&semaphore, 1);
+            }
+        }
+        thread_join(&users[i].thread);
+    }
+    while (ilk_semaphore_try_wait(&semaphore)) {
+    }
+    check_equal(word_of(&semaphore), 0);
+    ilk_semaphore_destroy(&semaphore);
+}
+
+/* contract: semaphore.F */
+static void a_barging_semaphore_has_time_limits_and_a_maximum(void **state) {
+    (void)state;
+    ilk_semaphore semaphore;
+    ilk_semaphore_init_barging(&semaphore, ILK_SEMAPHORE_MAX - 1);
+    check(ilk_semaphore_try_signal(&semaphore, 1));
+    check(!ilk_semaphore_try_signal(&semaphore, 1));
+    check_equal(ilk_semaphore_value(&semaphore), ILK_SEMAPHORE_MAX);
+    ilk_semaphore_init_barging(&semaphore, 0);
+    const uint64_t deadline = ilk_deadline_in_ns(MILLISECONDS(5));
+    check_equal(ilk_semaphore_wait_until(&semaphore, deadline), ILK_TIMEDOUT);
+    check(ilk_now_ns() >= deadline);
+    check_equal(word_of(&semaphore), 0);
+    ilk_semaphore_signal(&semaphore, 1);
+    check_equal(ilk_semaphore_wait_until(&semaphore, 0), ILK_OK);
+    ilk_semaphore_destroy(&semaphore);
+}
+
+/* contract: semaphore.A, semaphore.F */
+static void a_barging_semaphore_loses_no_permit(void **state) {
+    (void)state;
+    struct sums sums = {.rounds = stress_rounds(40000)};
+    ilk_semaphore_init_barging(&sums.semaphore, 0);
+    struct thread signaller, waiters[2];
+    thread_start(&waiters[0], wait_half, &sums);
+    thread_start(&waiters[1], wait_half, &sums);
+    thread_start(&signaller, signal_in_groups, &sums);
+    thread_join(&signaller);
+    thread_join(&waiters[0]);
+    thread_join(&waiters[1]);
+    check_equal(word_of(&sums.semaphore), 0);
+    ilk_semaphore_destroy(&sums.semaphore);
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(one_that_is_passed_gets_a_permit),
+    cmocka_unit_test(a_barging_semaphore_has_time_limits_and_a_maximum),
+    cmocka_unit_test(a_barging_semaphore_loses_no_permit),
     cmocka_unit_test(a_try_to_signal_answers_where_there_is_no_room),
     cmocka_unit_test(all_initialisers_give_the_permits_asked_for),
     cmocka_unit_test(the_counter_of_three_users_of_one_permit),

@@ -13,6 +13,12 @@ static void semaphore_init_too_many(void *context) {
     ilk_semaphore_init(&semaphore, ILK_SEMAPHORE_MAX + 1);
 }
 
+static void semaphore_init_barging_too_many(void *context) {
+    (void)context;
+    ilk_semaphore semaphore;
+    ilk_semaphore_init_barging(&semaphore, ILK_SEMAPHORE_MAX + 1);
+}
+
 static void semaphore_signal_too_many(void *context) {
     (void)context;
     ilk_semaphore semaphore = ILK_SEMAPHORE_INIT(ILK_SEMAPHORE_MAX);
@@ -175,6 +181,7 @@ static void semaphore_misuse_is_reported(void **state) {
     (void)state;
     static const struct misuse table[] = {
         {semaphore_init_too_many, "ilk_semaphore_init", "268435456 permits"},
+        {semaphore_init_barging_too_many, "ilk_semaphore_init_barging", "268435456 permits"},
         {semaphore_signal_too_many, "ilk_semaphore_signal", "the most is 268435455"},
         {semaphore_signal_far_too_many, "ilk_semaphore_signal", "4294967295 permits more than the 5"},
         {semaphore_signal_too_many_with_a_waiter, "ilk_semaphore_signal",

@@ -42,6 +42,25 @@ static void a_set_waits_its_turn_for_a_permit(void **state) {
     check_equal(ilk_semaphore_value(&members.semaphore), 0);
     end(&members);
 }
+/* A place in the queue without a thread cannot be called: it is handed its permit. */
+/* contract: semaphore.F */
+static void a_set_gets_a_permit_of_a_semaphore_that_barges(void **state) {
+    (void)state;
+    struct members members;
+    begin(&members);
+    ilk_semaphore_init_barging(&members.semaphore, 0);
+    add_semaphore(&members);
+    struct thread first;
+    struct set_waiter second;
+    thread_start(&first, wait_on_semaphore, &members.semaphore);
+    thread_await_sleep(&first);
+    start_waiting(&second, members.set);
+    ilk_semaphore_signal(&members.semaphore, 2);
+    ends_with(&second, &members);
+    thread_join(&first);
+    check_equal(ilk_semaphore_value(&members.semaphore), 0);
+    end(&members);
+}
 /* contract: wait_set.C */
 static void an_answered_permit_is_the_callers_and_the_next_waits_for_the_next_wait(void **state) {
     (void)state;
@@ -380,6 +399,7 @@ static void a_child_notifies_no_set_of_its_parent(void **state) {
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_set_waits_its_turn_for_a_permit),
+    cmocka_unit_test(a_set_gets_a_permit_of_a_semaphore_that_barges),
     cmocka_unit_test(an_answered_permit_is_the_callers_and_the_next_waits_for_the_next_wait),
     cmocka_unit_test(a_permit_that_was_not_answered_goes_back),
     cmocka_unit_test(a_member_removed_beside_a_wait_may_be_freed),

@@ -17,20 +17,29 @@ static struct {
     uint32_t given; /* by signals that may be refused */
 } s;
 
-static void begin(uint32_t permits) {
+static void begin_with(uint32_t permits, void (*init)(ilk_semaphore *semaphore, uint32_t permits)) {
     ex_history_reset();
-    ilk_semaphore_init(&s.semaphore, permits);
+    init(&s.semaphore, permits);
     s.first_permits = permits;
     s.data = 0;
     s.served = 0;
     s.given = 0;
     s.heap = NULL;
 }
+static void begin(uint32_t permits) {
+    begin_with(permits, ilk_semaphore_init);
+}
 static void setup_empty(void) {
     begin(0);
 }
 static void setup_one(void) {
     begin(1);
+}
+static void setup_barging_empty(void) {
+    begin_with(0, ilk_semaphore_init_barging);
+}
+static void setup_barging_one(void) {
+    begin_with(1, ilk_semaphore_init_barging);
 }
 
 static void check(void) {
@@ -341,21 +350,79 @@ EX_SCENARIO(freed_beside_try){
     .spurious_wakeups = 1,
 };
 
+/* ---- Barging (F) ---- */
+
+static void use_twice(void) {
+    use();
+    use();
+}
+SCENARIO(barging_again, "barging-use-use_twice", setup_barging_one, use, use_twice);
+SCENARIO(barging_until_again, "barging-use_until-use_twice", setup_barging_one, use_until, use_twice);
+SCENARIO(barging_three, "barging-use-use-use", setup_barging_one, use, use, use);
+SCENARIO(barging_until, "barging-use-use_until-use_until", setup_barging_one, use, use_until, use_until);
+SCENARIO(barging_two, "barging-wait-wait-signal_two", setup_barging_empty, wait, wait, signal_two);
+SCENARIO(barging_twice, "barging-wait-wait-signal_twice", setup_barging_empty, wait, wait, signal_twice);
+SCENARIO(barging_until_two, "barging-wait-wait_until-signal_two", setup_barging_empty, wait, wait_until_once,
+         signal_two);
+SCENARIO(barging_retaken, "barging-wait-signal_and_retake", setup_barging_empty, wait, signal_and_retake);
+SCENARIO(barging_signals, "barging-wait-signal-signal_and_retake", setup_barging_empty, wait, signal_one,
+         signal_and_retake);
+
+/* The first has been called, and has found the permit taken: in the explorer that is often enough. */
+static void pass_once(void) {
+    await_first();
+    give_one();
+    if (!ilk_semaphore_try_wait(&s.semaphore)) {
+        return;
+    }
+    await_first();
+    give_one();
+    ex_expect(!ilk_semaphore_try_wait(&s.semaphore), "a thread that had been passed was passed again");
+}
+EX_SCENARIO(barging_bound){
+    .name = "semaphore-barging-bound",
+    .claim = "a thread is passed so often, and then has the next permit",
+    .setup = setup_barging_empty,
+    .threads = {wait_plainly, pass_once},
+    .titles = {"first", "passes it"},
+    .check = check_end,
+};
+
+static void setup_barging_heap(void) {
+    setup_heap();
+    ilk_semaphore_init_barging(s.heap, 0);
+}
+#define BARGING_FREED(identifier, text, waits)                                                               \
+    EX_SCENARIO(identifier) {                                                                                \
+        .name = "semaphore-barging-freed-by-the-" text,                                                      \
+        .claim = "the signal does not touch the semaphore after its permit has been taken",                  \
+        .setup = setup_barging_heap, .threads = {waits, signal_heap}, .titles = {"waiter", "signaller"},     \
+        .timeouts = 1, .spurious_wakeups = 1                                                                 \
+    }
+BARGING_FREED(barging_freed, "waiter", wait_and_free);
+BARGING_FREED(barging_freed_late, "late-waiter", wait_until_and_free);
+
 EX_MUST_REACH(states){
     {"semaphore-try_signal-no-room",
      {EX_SEMAPHORE_WAITS, EX_SEMAPHORE_HANDS_OVER, EX_SEMAPHORE_LEFT_TO_HOLDER}},
     {"semaphore-wait-signal", {EX_WAITER_SLEEPS, EX_WAITER_GRANTED_AWAKE}},
     {"semaphore-wait-signal_and_retake",
      {EX_SEMAPHORE_WAITS, EX_SEMAPHORE_UNSERVED, EX_SEMAPHORE_HANDS_OVER, EX_SEMAPHORE_LEFT_TO_HOLDER}},
-    {"semaphore-*signal_two semaphore-no-* semaphore-order semaphore-value",
+    {"semaphore-wait*signal_two semaphore-no-* semaphore-order semaphore-value",
      {EX_SEMAPHORE_WAITS, EX_SEMAPHORE_HANDS_OVER, EX_SEMAPHORE_LEFT_TO_HOLDER}},
-    {"semaphore-*use semaphore-freed-by-the-waiter* semaphore-wait-*",
+    {"semaphore-use* semaphore-freed-by-the-waiter* semaphore-wait-*",
      {EX_SEMAPHORE_WAITS, EX_SEMAPHORE_HANDS_OVER}},
-    {"semaphore-*use_until semaphore-freed-by-the-late-waiter semaphore-two-time-out",
+    {"semaphore-use*use_until semaphore-freed-by-the-late-waiter semaphore-two-time-out",
      {EX_SEMAPHORE_WAITS, EX_SEMAPHORE_HANDS_OVER, EX_SEMAPHORE_LEFT_TO_HOLDER, EX_SEMAPHORE_LATE_IN_QUEUE,
       EX_SEMAPHORE_LATE_AND_SERVED}},
-    {"semaphore-*wait_until-signal_two", {EX_SEMAPHORE_LATE_IN_QUEUE, EX_SEMAPHORE_LATE_AND_SERVED}},
+    {"semaphore-wait*wait_until-signal_two", {EX_SEMAPHORE_LATE_IN_QUEUE, EX_SEMAPHORE_LATE_AND_SERVED}},
     {"semaphore-wait_until-wait_until-no-signal", {EX_SEMAPHORE_WAITS, EX_SEMAPHORE_LATE_IN_QUEUE}},
+    {"semaphore-barging-*", {EX_SEMAPHORE_WAITS, EX_SEMAPHORE_CALLS}},
+    {"semaphore-barging-use-use_twice semaphore-barging-wait-signal_and_retake",
+     {EX_SEMAPHORE_BARGED, EX_SEMAPHORE_IN_TURN, EX_SEMAPHORE_UNSERVED}},
+    {"semaphore-barging-bound", {EX_SEMAPHORE_PASSED, EX_SEMAPHORE_IN_TURN, EX_SEMAPHORE_HANDS_OVER}},
+    {"semaphore-barging-*until* semaphore-barging-*late-waiter",
+     {EX_SEMAPHORE_LATE_IN_QUEUE, EX_SEMAPHORE_LATE_AND_CALLED}},
 };
 
 EX_CANNOT_REACH(no_states){

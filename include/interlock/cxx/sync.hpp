@@ -49,14 +49,21 @@ constexpr std::uint32_t as_count(std::ptrdiff_t number, std::uint32_t unfit) noe
 
 } // namespace detail
 
-// Serves first come, first served. Misuse, reported: permits below 0 or above max() in all; destruction while a thread
-// waits.
+// Asks for a semaphore in which any thread may take a permit before threads that wait (semaphore.h, F).
+struct barging_t {};
+inline constexpr barging_t barging{};
+
+// Serves first come, first served, unless it barges. Misuse, reported: permits below 0 or above max() in all;
+// destruction while a thread waits.
 class counting_semaphore {
   public:
     using native_handle_type = ilk_semaphore *;
 
     explicit counting_semaphore(std::ptrdiff_t permits) noexcept {
         ilk_semaphore_init(&semaphore_, detail::as_count(permits, UINT32_MAX));
+    }
+    counting_semaphore(std::ptrdiff_t permits, barging_t) noexcept {
+        ilk_semaphore_init_barging(&semaphore_, detail::as_count(permits, UINT32_MAX));
     }
     ~counting_semaphore() {
         ilk_semaphore_destroy(&semaphore_);

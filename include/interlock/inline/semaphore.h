@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The fast paths of ilk_semaphore: one compare-and-swap when a permit is there, or when no thread waits for
- * the one given. Contracts are in <interlock/semaphore.h>, slow paths in Sources/CCore/sync/semaphore.c.
+ * the one given. Contracts are in <interlock/semaphore.h>, slow paths in Sources/CCore/sync/semaphore.c and
+ * semaphore_queue.c.
  *
  * The word, from the low end:
  *   bit 0   QUEUE_LOCKED     a thread is changing the queue. Slow paths only.
@@ -10,6 +11,11 @@
  *                            queue: the holder of bit 0 hands them over.
  *   bit 3   OBSERVED         every call goes slow, where diagnosis lives.
  *   bits 4 to 31             permits.
+ *
+ * The queue's word:
+ *   bits 0 to 29   the number of waiters. Changes under bit 0 of the other word.
+ *   bit 30         IN_TURN  the first waiter has been passed often enough: no thread overtakes. Likewise.
+ *   bit 31         BARGES   any thread may take a permit beside waiters. Does not change.
  */
 #ifndef INTERLOCK_INLINE_SEMAPHORE_H
 #define INTERLOCK_INLINE_SEMAPHORE_H
@@ -24,6 +30,9 @@ ILK_BEGIN_DECLARATIONS
 #define ILK__SEMAPHORE_OBSERVED UINT32_C(0x08)
 #define ILK__SEMAPHORE_ONE_PERMIT UINT32_C(0x10)
 #define ILK__SEMAPHORE_PERMITS UINT32_C(0xFFFFFFF0)
+#define ILK__SEMAPHORE_WAITER_COUNT UINT32_C(0x3FFFFFFF)
+#define ILK__SEMAPHORE_IN_TURN UINT32_C(0x40000000)
+#define ILK__SEMAPHORE_BARGES UINT32_C(0x80000000)
 
 ILK_COLD void ilk__semaphore_wait_slow(ilk_semaphore *semaphore);
 ILK_COLD bool ilk__semaphore_try_wait_slow(ilk_semaphore *semaphore) ILK_NONBLOCKING;
