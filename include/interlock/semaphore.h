@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ilk_semaphore: a counting semaphore that serves first come, first served; or, if asked for, threads that are awake first.
+ * ilk_semaphore: a counting semaphore that serves first come, first served, or barges.
  *
  *     #include <interlock/semaphore.h>
  *     #include <pthread.h>

@@ -30,6 +30,14 @@ ilk__task_wait *ilk__task_wait_create(ilk_predicate predicate, ilk__task_resume 
     return wait;
 }
 
+uint32_t ilk__judging_begin(const void *lock) {
+    return ilk__conditions_begin_judging(lock);
+}
+
+void ilk__judging_end(uint32_t outer) {
+    ilk__conditions_end_judging(outer);
+}
+
 void ilk__task_wait_destroy(ilk__task_wait *wait) {
     free(wait);
 }

@@ -113,7 +113,15 @@ static bool is_in_order(const struct change *change) {
     return (change->queue & ILK__SEMAPHORE_BARGES) == 0;
 }
 
-/* With the queue lock. */
+/* Whether the first waiter has been passed often enough. */
+static bool is_first_in_turn(const struct change *change) {
+    struct ilk__waiter *first = TAILQ_FIRST(&change->semaphore->waiters);
+    return first != NULL && sleeper_of(first) != NULL &&
+           sleeper_of(first)->passed >= ILK__SEMAPHORE_MOST_PASSED;
+}
+
+/* With the queue lock. IN_TURN stays up through the change that serves the waiter: its permit is in the word until the
+ * queue is released. */
 static void begin_change(struct change *change) {
     ilk_plain_write(&change->semaphore->waiters, sizeof change->semaphore->waiters);
     change->queue = change->before = queue_word(change->semaphore);
@@ -121,6 +129,9 @@ static void begin_change(struct change *change) {
     if ((change->seen & ILK__SEMAPHORE_HAS_WAITERS) == 0) {
         TAILQ_INIT(&change->semaphore->waiters);
         change->queue &= ILK__SEMAPHORE_BARGES;
+    }
+    if (!is_first_in_turn(change)) {
+        change->queue &= ~ILK__SEMAPHORE_IN_TURN;
     }
 }
 
@@ -140,20 +151,11 @@ static void take_out(struct change *change, struct ilk__waiter *waiter) {
     change->queue--;
 }
 
-/* Puts IN_TURN up or down for the waiter that is now in front. */
-static void keep_turns(struct change *change) {
-    struct ilk__waiter *first = TAILQ_FIRST(&change->semaphore->waiters);
-    const bool in_turn =
-        first != NULL && sleeper_of(first) != NULL && sleeper_of(first)->passed >= ILK__SEMAPHORE_MOST_PASSED;
-    ILK__REACHES(SEMAPHORE_IN_TURN, in_turn);
-    change->queue = (change->queue & ~ILK__SEMAPHORE_IN_TURN) | (in_turn ? ILK__SEMAPHORE_IN_TURN : 0);
-}
-
 /* Whether a permit is handed to this waiter; otherwise it is called. */
 static bool is_handed_permits(const struct change *change, struct ilk__waiter *waiter) {
     const struct sleeper *sleeper = sleeper_of(waiter);
     return is_in_order(change) || sleeper == NULL || waiter == change->self ||
-           (sleeper->passed >= ILK__SEMAPHORE_MOST_PASSED && !sleeper->called);
+           sleeper->passed >= ILK__SEMAPHORE_MOST_PASSED;
 }
 
 /* Hands out, or calls for, `there` permits. */
@@ -222,7 +224,10 @@ static void settle(struct change *change, uint32_t permits, bool *fits) {
             there = ilk__semaphore_permits(change->seen);
         }
         serve(change, there);
-        keep_turns(change);
+        if (is_first_in_turn(change)) {
+            ILK__REACHES(SEMAPHORE_IN_TURN, true);
+            change->queue |= ILK__SEMAPHORE_IN_TURN;
+        }
         if (change->queue != stored) {
             stored = change->queue;
             ilk_atomic_store(&semaphore->queue, stored, memory_order_relaxed); /* SE12 */

@@ -21,12 +21,21 @@ static uint32_t name_of(const void *lock) {
     return name != 0 ? name : 1;
 }
 
-bool ilk__condition_holds(const void *lock, const struct ilk__condition_waiter *waiter) {
+uint32_t ilk__conditions_begin_judging(const void *lock) {
     struct ilk__thread_state *thread = ilk__thread_state();
     const uint32_t outer = thread->judges;
     thread->judges = name_of(lock);
+    return outer;
+}
+
+void ilk__conditions_end_judging(uint32_t outer) {
+    ilk__thread_state()->judges = outer;
+}
+
+bool ilk__condition_holds(const void *lock, const struct ilk__condition_waiter *waiter) {
+    const uint32_t outer = ilk__conditions_begin_judging(lock);
     const bool holds = waiter->predicate(waiter->context);
-    thread->judges = outer;
+    ilk__conditions_end_judging(outer);
     return holds;
 }
 

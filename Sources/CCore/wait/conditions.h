@@ -76,6 +76,9 @@ void ilk__conditions_wake(struct ilk__condition_waiter *chosen);
 bool ilk__conditions_retake(struct ilk__conditions conditions, ILK_ATOMIC(uint32_t) * word, uint32_t bit,
                             uint32_t self);
 
+/* Around a predicate of `lock`. What begin answers is end's. */
+uint32_t ilk__conditions_begin_judging(const void *lock);
+void ilk__conditions_end_judging(uint32_t outer);
 /* Reports that the calling thread waits without limit for a lock in a predicate of that lock's. */
 void ilk__conditions_report_wait(const void *lock, const char *call);
 

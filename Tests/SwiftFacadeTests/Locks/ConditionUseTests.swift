@@ -199,6 +199,26 @@ private final class MutexBuffer<Element: Sendable>: Sendable {
         for thread in threads { thread.join() }
     }
 
+    /// The thread that downgrades judges for those that wait, and is not taken for a section of its own.
+    @Test func aDowngradeServesThoseThatWait() async throws {
+        let shared = SharedReadWriteLock(0)
+        let judged = Pointer(Atomic<Int>(0))
+        let wanted: @Sendable (borrowing Int) -> Bool = { number in
+            judged.value.add(1, ordering: .relaxed)
+            return number == 1
+        }
+        let threads = [
+            TestThread { shared.lock.withWriteLock(when: wanted) { _ in } },
+            TestThread { shared.lock.withReadLock(when: wanted) { _ in } },
+        ]
+        async let writing: Void = shared.lock.withWriteLock(when: wanted) { _ in }
+        async let reading: Void = shared.lock.withReadLock(when: wanted) { _ in }
+        #expect(await eventuallySuspending { judged.value.load(ordering: .relaxed) >= 4 })
+        shared.lock.withWriteLock({ $0 = 1 }, downgrading: { number, _ in #expect(number == 1) })
+        for thread in threads { thread.join() }
+        _ = try await (writing, reading)
+    }
+
     /// What a worker waits for comes from a job of its own pool.
     // contract: WorkerPool
     @Test func aWorkerThatWaitsForAPredicateLeavesItsJobsToAnother() async throws {

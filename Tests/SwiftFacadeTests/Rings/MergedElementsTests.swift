@@ -74,9 +74,12 @@ import Interlock
         #expect(seen.sorted() == [0, 10, 11])
         #expect(try await iterator.next() == nil)
         // What is added later comes.
-        merged.add(try filled(5..<6))
+        let added = try filled(5..<6)
+        merged.add(added)
+        added.close()
         var later = merged.makeAsyncIterator()
         #expect(try await later.next() == 5)
+        #expect(try await later.next() == nil)
     }
 
     /// task        takes 0, is cancelled, gets nil     a later loop: takes 1 and 2

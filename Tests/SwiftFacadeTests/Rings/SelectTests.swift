@@ -155,6 +155,12 @@ func filled(_ elements: Range<Int>) throws -> MPMCRing<Int> {
         for _ in 0..<2 {
             await #expect(throws: JobFailure(why: "one")) { _ = try await form.next(select) }
         }
+        // A ring that is added then goes on without it.
+        let later = try filled(20..<21)
+        select.add(later) { served.numbers.append($0) }
+        later.close()
+        #expect(try await form.next(select) == .served)
+        #expect(try await form.next(select) == .ended)
     }
 
     @Test(arguments: WaitForm.allCases)

@@ -20,6 +20,10 @@ ILK_MUST_USE ilk_status ilk__read_section_await_until(ilk_rwlock *lock, ilk__rea
                                                       ilk_predicate predicate, void *context,
                                                       uint64_t deadline_ns);
 
+/* Around a predicate of `lock`: a wait for the lock in between is reported. What begin answers is end's. */
+uint32_t ilk__judging_begin(const void *lock);
+void ilk__judging_end(uint32_t outer);
+
 /* A task among the waiters of a lock. Once it has begun: `resume` is called, once, without the lock, after a writer
  * found the predicate true; the task then takes the lock and asks with judge. Begin, judge and end are called with the
  * lock held: for writing if `writes`. */

@@ -15,7 +15,7 @@ extension InterlockQueue {
         of ring: MPMCRing<Element>,
         _ body: @escaping @Sendable (consuming sending Element) -> Void
     ) -> RingEvents {
-        RingEvents(RingSource(ring, by: acceptJob, body))
+        RingEvents(RingSource(ring, by: Self.acceptJob(of: core), body), keeping: self)
     }
 
     /// Calls `body` with each element of the ring of `consumer`, which goes with the events; otherwise as for an
@@ -24,15 +24,18 @@ extension InterlockQueue {
         of consumer: consuming sending SPSCRing<Element>.Consumer,
         _ body: @escaping @Sendable (consuming sending Element) -> Void
     ) -> RingEvents {
-        RingEvents(RingSource(consumer, by: acceptJob, body))
+        RingEvents(RingSource(consumer, by: Self.acceptJob(of: core), body), keeping: self)
     }
 
-    private var acceptJob: AcceptJob {
-        { [self] job, dropped in
+    /// Keeps no queue: one that is suspended and has no other owner resumes as it goes.
+    private static func acceptJob(of core: QueueCore) -> AcceptJob {
+        { job, dropped in
             // A job that is cancelled while it runs ends as cancelled, too.
             let pending = PendingWork(job)
-            self.job(name: "elements of a ring") { pending.claim()?() }
-                .onFinish { _ in if pending.claim() != nil { dropped() } }
+            let options = JobOptions(name: "elements of a ring")
+            let node = BlockNode<Void>(core, options, pending: 1) { pending.claim()?() }
+            node.enterQueue(done: 0)
+            Job(node: node).onFinish { _ in if pending.claim() != nil { dropped() } }
         }
     }
 }

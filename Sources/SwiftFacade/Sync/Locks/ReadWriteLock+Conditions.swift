@@ -26,7 +26,7 @@ extension ReadWriteLock where Value: ~Copyable {
     /// - Precondition: The thread does not hold this lock.
     /// - Parameters:
     ///   - predicate: Reads the value, and nothing else that changes. Short: any thread that gives the lock up runs it.
-    ///     Calling the lock in it is reported and ends the process.
+    ///     A call of the lock in it that would wait without limit is reported and ends the process.
     ///   - body: Changes the value in place. `predicate` holds when it begins; it sees what earlier holders did, and
     ///     later holders see what it does.
     /// - Returns: What `body` returns.
@@ -207,21 +207,32 @@ extension ReadWriteLock where Value: ~Copyable {
 // MARK: The waits
 
 extension ReadWriteLock where Value: ~Copyable {
+    /// Runs a predicate: a call of the lock in it that would wait without limit is reported, in every build.
+    @inlinable
+    static func judge(
+        _ base: UnsafeRawPointer,
+        _ lock: UnsafePointer<ilk_rwlock>,
+        _ call: StaticString,
+        _ predicate: () -> Bool
+    ) -> Bool {
+        let outer = ilk__judging_begin(lock)
+        defer { ilk__judging_end(outer) }
+        return ThreadAccess.judge(base, call, type: Self.self as Any, predicate)
+    }
+
     /// With the lock held for writing: waits for the predicate. False: time is up, and the lock is given up.
     @inlinable
     borrowing func holdsForWriting(
         until deadline: () -> UInt64,
         _ predicate: @Sendable (borrowing Value) -> Bool
     ) -> Bool {
-        nonisolated(unsafe) let (base, value, lock) = (storage.base, storage.value, storage.lock)
+        nonisolated(unsafe) let (base, value, owned, lock) = (storage.base, storage.value, storage.lock, lock)
         let holds = awaitCondition(
             until: deadline,
-            {
-                ThreadAccess.judge(base, "withWriteLock", type: Self.self as Any) { predicate(value.pointee) }
-            },
-            by: { ilk__owned_write_await_until(lock, $0, $1, $2) }
+            { Self.judge(base, lock, "withWriteLock") { predicate(value.pointee) } },
+            by: { ilk__owned_write_await_until(owned, $0, $1, $2) }
         )
-        if !holds { ilk__owned_write_unlock(lock) }
+        if !holds { ilk__owned_write_unlock(owned) }
         return holds
     }
 
@@ -235,7 +246,7 @@ extension ReadWriteLock where Value: ~Copyable {
         nonisolated(unsafe) let (base, value, lock) = (storage.base, storage.value, lock)
         let holds = awaitCondition(
             until: deadline,
-            { ThreadAccess.judge(base, "withReadLock", type: Self.self as Any) { predicate(value.pointee) } },
+            { Self.judge(base, lock, "withReadLock") { predicate(value.pointee) } },
             by: { ilk__read_section_await_until(lock, &section, $0, $1, $2) }
         )
         if !holds { ilk__read_section_end(lock, section) }
@@ -249,9 +260,9 @@ extension ReadWriteLock where Value: ~Copyable {
         until deadline: ContinuousClock.Instant?,
         _ body: (inout Value) throws(Failure) -> sending Output
     ) async throws -> sending Output? {
-        nonisolated(unsafe) let (base, value) = (storage.base, storage.value)
+        nonisolated(unsafe) let (base, value, lock) = (storage.base, storage.value, lock)
         let condition = TaskCondition(.rwlock(lock), writes: true, until: deadline) {
-            ThreadAccess.judge(base, "withWriteLock", type: Self.self as Any) { predicate(value.pointee) }
+            Self.judge(base, lock, "withWriteLock") { predicate(value.pointee) }
         }
         repeat {
             if let output = try writeIf(condition, body) { return output }
@@ -280,9 +291,9 @@ extension ReadWriteLock where Value: ~Copyable {
         until deadline: ContinuousClock.Instant?,
         _ body: (borrowing Value) throws(Failure) -> sending Output
     ) async throws -> sending Output? {
-        nonisolated(unsafe) let (base, value) = (storage.base, storage.value)
+        nonisolated(unsafe) let (base, value, lock) = (storage.base, storage.value, lock)
         let condition = TaskCondition(.rwlock(lock), writes: false, until: deadline) {
-            ThreadAccess.judge(base, "withReadLock", type: Self.self as Any) { predicate(value.pointee) }
+            Self.judge(base, lock, "withReadLock") { predicate(value.pointee) }
         }
         repeat {
             if let output = try readIf(condition, body) { return output }

@@ -71,7 +71,10 @@ extension ReadWriteLock where Value: ~Copyable {
             ilk__owned_write_unlock(storage.lock)
             throw error
         }
+        // It judges the predicates of those that wait, which the section must not seem to do.
+        assert(left())
         ilk__owned_downgrade(storage.lock)
+        assert(entered("withWriteLock"))
         return made
     }
 

@@ -14,8 +14,8 @@
 /// ```
 ///
 /// Each ring's elements keep their order. Rings that stay full have their turns one after the other. The loop ends when
-/// all rings are closed and drained, by the error that the first to end was closed with, if any; or with its task. What
-/// the loop has not been given is in the rings: after a cancellation another loop goes on.
+/// all rings are closed and drained, by the first error that one was closed with, if any; or with its task. What the
+/// loop has not been given is in the rings: after a cancellation another loop goes on.
 ///
 /// For one task at a time. Another ring may be added in the body of the loop. Where elements differ in type, or the
 /// loop waits for more than rings, take a ``Select``.
@@ -52,7 +52,7 @@ public final class MergedElements<Element>: AsyncSequence {
         /// task.
         ///
         /// - Precondition: No other call is waiting. A second is reported and ends the process.
-        /// - Throws: The error that the first ring to end was closed with, once all are drained.
+        /// - Throws: The first error that a ring was closed with, once all are drained.
         public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async throws
             -> Element?
         {

@@ -23,12 +23,16 @@
 /// job that runs or waits in the queue has ended. An element is taken out of the ring for the closure alone: those that
 /// it was not given stay in an ``MPMCRing``, and an ``SPSCRing/Consumer`` goes with the events, which closes its ring.
 ///
-/// May be used from any thread, and from the closure. A thread that pushes has the queue accept the job.
+/// May be used from any thread, and from the closure, which should hold them weakly: they would keep each other until
+/// the ring is closed. A thread that pushes has the queue accept the job.
 public final class RingEvents: Sendable {
     private let source: RingSource
+    private let queue: (any AnyObject & Sendable)?
 
-    package init(_ source: RingSource) {
+    /// - Parameter queue: Kept as long as the events are.
+    package init(_ source: RingSource, keeping queue: (any AnyObject & Sendable)? = nil) {
         self.source = source
+        self.queue = queue
         source.begin()
     }
 
@@ -48,7 +52,7 @@ public final class RingEvents: Sendable {
     /// Suspends the task until the events have ended and the closure does not run. What it did is visible. The queue
     /// must run its work for that.
     ///
-    /// - Throws: `CancellationError` at once if the awaiting task is cancelled; the events are not touched.
+    /// - Throws: `CancellationError` at once if the awaiting task is cancelled before; the events are not touched.
     public func finished() async throws(CancellationError) {
         _ = try await source.finished(until: nil)
     }

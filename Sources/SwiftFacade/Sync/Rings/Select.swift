@@ -35,11 +35,12 @@ import CInterlock
 /// ``Latch/countDown()`` is visible to the closure.
 ///
 /// The select has ended when every ring that was added is closed and drained, or has been removed; semaphores, latches
-/// and room do not keep it. Another ring may be added then, and it goes on. One without a ring does not end.
+/// and room do not keep it. Another ring may be added then, and it goes on, without the errors of those before. One
+/// without a ring does not end.
 ///
 /// It is for one thread or task at a time. Its closures may share state that is not `Sendable`, add members and remove
-/// them. A second `next` while one is under way, also from a closure, is reported and ends the process. Any
-/// thread may ``Member/remove()`` a member, and wake the select by its ``waker``.
+/// them; the select keeps them, so they hold it `unowned`. A second `next` while one is under way, also from a closure,
+/// is reported and ends the process. Any thread may ``Member/remove()`` a member, and wake the select by its ``waker``.
 ///
 /// The rings' other threads and tasks, and other selects, go on beside it: all of them are woken, and one of them gets
 /// the element. A thread that pushes or signals while a task waits in a select runs Swift to resume it, also where the
@@ -85,6 +86,7 @@ public final class Select {
     private var asking: [SelectPlace] = []
     private var isInCall = false
     private var closingError: (any Error)?
+    private var hasEnded = false
 
     /// A select without members. Allocates.
     public init() {}
@@ -101,8 +103,8 @@ public final class Select {
     /// Runs the closure of a member that is ready; blocks the thread until one is.
     ///
     /// - Returns: `.served`, `.woken` or `.ended`.
-    /// - Throws: What the closure throws; the select goes on. Instead of `.ended`, the error that a ring was closed
-    ///   with: that of the first that ended.
+    /// - Throws: What the closure throws; the select goes on. Instead of `.ended`, the first error that one of the
+    ///   rings was closed with.
     /// - Complexity: O(members that may be ready). Calls `ilk_wait_set_wait_until`.
     @available(*, noasync, message: "it blocks the thread; use `try await next`")
     public func next() throws -> Outcome {
@@ -141,8 +143,8 @@ public final class Select {
     ///
     /// - Returns: `.served`, `.woken` or `.ended`.
     /// - Throws: `CancellationError` if the task is cancelled: nothing has been taken then, and no closure has run.
-    ///   What the closure throws; the select goes on. Instead of `.ended`, the error that a ring was closed with: that
-    ///   of the first that ended.
+    ///   What the closure throws; the select goes on. Instead of `.ended`, the first error that one of the rings was
+    ///   closed with.
     public func next(isolation: isolated (any Actor)? = #isolation) async throws -> Outcome {
         try await suspendOrThrow(isolation: isolation, until: nil)
     }
@@ -252,6 +254,7 @@ public final class Select {
     }
 
     private func end() throws -> Outcome {
+        hasEnded = true
         if let closingError { throw closingError }
         return .ended
     }
@@ -269,7 +272,11 @@ public final class Select {
         place.key = key
         core.add(place)
         add(core.set, key)
-        if case .semaphore = place.kind { asking.append(place) }
+        switch place.kind {
+        case .semaphore: asking.append(place)
+        case .ring where hasEnded: (hasEnded, closingError) = (false, nil)
+        default: break
+        }
         return Member(place, of: core)
     }
 

@@ -269,6 +269,22 @@ enum EventQueue: CaseIterable, Sendable {
         #expect(ring.count == 2 && !events.cancel())
     }
 
+    /// Nothing else has the queue, which resumes as the events go.
+    @Test(arguments: [false, true])
+    func eventsOfASuspendedQueueThatNothingElseHasAreFreed(cancels: Bool) async throws {
+        let ring = try filled(0..<2)
+        let freed = Counter()
+        do {
+            let tracked = Tracked(freed: freed)
+            let events = InterlockQueue(name: "events", isSuspended: true).elements(of: ring) { _ in
+                tracked.touch()
+            }
+            if cancels { events.cancel() }
+        }
+        await eventually("the closure is freed") { freed.value == 1 }
+        #expect(ring.count == 2)
+    }
+
     /// A push finds the queue closed, on its own thread.
     @Test func aPushThatFindsTheQueueShutDownEndsTheEvents() async throws {
         let (ring, queue) = (try MPMCRing<Int>(capacity: 1), InterlockQueue(name: "events"))
