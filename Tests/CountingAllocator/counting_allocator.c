@@ -15,6 +15,8 @@
 
 #if defined(__GLIBC__) && !defined(BRINGS_ITS_OWN)
 
+#include <malloc.h>
+
 extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t count, size_t size);
 extern void *__libc_realloc(void *memory, size_t size);
@@ -67,6 +69,10 @@ size_t counting_allocator_allocations(void) {
     return allocations;
 }
 
+size_t counting_allocator_bytes_in_use(void) {
+    return mallinfo2().uordblks;
+}
+
 #else
 
 bool counting_allocator_counts(void) {
@@ -74,6 +80,10 @@ bool counting_allocator_counts(void) {
 }
 
 size_t counting_allocator_allocations(void) {
+    return 0;
+}
+
+size_t counting_allocator_bytes_in_use(void) {
     return 0;
 }
 

@@ -15,4 +15,7 @@ bool counting_allocator_counts(void);
 /* The calling thread's allocations and reallocations since it began. */
 size_t counting_allocator_allocations(void);
 
+/* Of all threads; what they keep for their next allocations is in it. */
+size_t counting_allocator_bytes_in_use(void);
+
 #endif

@@ -96,6 +96,21 @@ import Testing
         #expect(reports[2].contains("called from inside withWriteLock of the same object"), "\(reports[2])")
     }
 
+    // contract: SafeArray
+    @Test func aWaitInAClosureOfItsObjectIsReported() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            alarm(60)
+            func wait() {
+                let array = SafeArray([1])
+                array.withReadLock { _ in array.withWriteLock(when: { _ in true }, until: .now) { _ in } }
+            }
+            wait()
+        }
+        let report = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(report.contains("interlock: SafeArray<Int>.withWriteLock("), "\(report)")
+        #expect(report.contains("called from inside withReadLock of the same object"), "\(report)")
+    }
+
     /// waiter   judges, sleeps
     /// writer                    changes, judges: the predicate calls
     // contract: SafeArray

@@ -153,6 +153,16 @@ struct DiagnosticsOrderTests {
                     }
                 ),
                 (
+                    "the elements of a ring",
+                    { work in
+                        let ring = try! MPMCRing<Int>(capacity: 1)
+                        let events = GCD.elements(of: ring, on: queue) { _ in work() }
+                        _ = ring.tryPush(1)
+                        ring.close()
+                        try! await events.finished()
+                    }
+                ),
+                (
                     "a group",
                     { work in
                         let group = DispatchGroup()

@@ -13,6 +13,10 @@ import Interlock
     private final class Gate: TaskExecutor {
         private let kept = Mutex<[UnownedJob]?>(nil)
         private let stalling = Mutex<(isReached: Event, end: Event)?>(nil)
+        private let running = Atomic<Int>(0)
+
+        /// Its tasks are suspended.
+        var isIdle: Bool { running.load(ordering: .acquiring) == 0 }
 
         var isKeepingOne: Bool { kept.withLock { $0?.isEmpty == false } }
 
@@ -37,7 +41,11 @@ import Interlock
         }
 
         private func run(_ job: UnownedJob) {
-            DispatchQueue.global().async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+            running.add(1, ordering: .relaxed)
+            DispatchQueue.global().async {
+                job.runSynchronously(on: self.asUnownedTaskExecutor())
+                self.running.subtract(1, ordering: .releasing)
+            }
         }
 
         /// A task that has begun to wait, on this executor.
@@ -96,6 +104,22 @@ import Interlock
         task.cancel()
         await subject.change { $0 = 1 }
         #expect(try await thread.value)
+        gate.open()
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+
+    /// task:    waits   cancelled, has no thread            [ has one: leaves, though the predicate holds ]
+    /// writer:                                    changes
+    // contract: ReadWriteLock, PriorityInheritingMutex, SafeArray
+    @Test(arguments: [ConditionSubject.Kind.writing, .reading, .mutex, .array])
+    func aTaskCancelledBeforeTheChangeHasNotRun(_ kind: ConditionSubject.Kind) async throws {
+        let subject = kind.make()
+        let gate = Gate()
+        let task = await gate.waiter(of: subject, for: { $0 > 0 }) { _ in Issue.record("ran") }
+        #expect(await eventuallySuspending { gate.isIdle })
+        gate.close()
+        task.cancel()
+        await subject.change { $0 = 1 }
         gate.open()
         await #expect(throws: CancellationError.self) { try await task.value }
     }

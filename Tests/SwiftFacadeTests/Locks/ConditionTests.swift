@@ -207,6 +207,38 @@ import Interlock
         #expect(judgedTrue.value.withLock { $0.allSatisfy { $0 <= 2 } })
     }
 
+    /// All wait for one unit: a change that brings one resumes one.
+    @Test(arguments: ConditionSubject.Kind.exclusive)
+    func oneChangeResumesOneOfTheTasksThatItServes(_ kind: ConditionSubject.Kind) async throws {
+        let subject = kind.make()
+        let executors = (0..<4).map { _ in ResumptionCounter() }
+        var tasks: [Task<Bool, any Error>] = []
+        for executor in executors {
+            let isJudged = Pointer(Atomic<Bool>(false))
+            tasks.append(
+                Task(executorPreference: executor) {
+                    try await subject.suspend(
+                        {
+                            isJudged.value.store(true, ordering: .releasing)
+                            return $0 > 0
+                        },
+                        nil
+                    ) { $0 -= 1 }
+                }
+            )
+            #expect(
+                await eventuallySuspending { isJudged.value.load(ordering: .acquiring) && executor.isIdle }
+            )
+        }
+        for (served, task) in tasks.enumerated() {
+            let others = executors[(served + 1)...]
+            let before = others.map(\.count)
+            await subject.change { $0 += 1 }
+            #expect(try await task.value)
+            #expect(others.map(\.count) == before)
+        }
+    }
+
     /// Both wait for one unit. One is cancelled, or late, beside the change that wakes one of them: it has the unit, or
     /// the other has.
     @Test(arguments: ConditionSubject.Kind.exclusive, kinds)
@@ -259,7 +291,8 @@ import Interlock
     func tasksThatWaitHoldNoThread(_ kind: ConditionSubject.Kind) async throws {
         let subject = kind.make()
         let judged = Pointer(Atomic<Int>(0))
-        let count = 500
+        // More than the threads of the tests beside it, which are counted too.
+        let count = 1_500
         try await withThrowingTaskGroup(of: Bool.self) { group in
             for _ in 0..<count {
                 group.addTask {

@@ -322,6 +322,38 @@ private final class MutexBuffer<Element: Sendable>: Sendable {
         #expect(seen == [1, 2])
     }
 
+    /// holder:  [ holds ················· lets go ]
+    /// waiter:          asks for the lock, late
+    // contract: ReadWriteLock, PriorityInheritingMutex, SafeArray, SafeDictionary, SafeSet
+    @Test(arguments: ConditionSubject.Kind.ofThreads)
+    func theLimitIsAlsoThatOfTheWaitForTheLock(_ kind: ConditionSubject.Kind) async throws {
+        let subject = kind.make()
+        let (isHeld, end) = (Event(), Event())
+        let hold: @Sendable (Int) -> Void = { _ in
+            isHeld.happen()
+            end.wait()
+        }
+        // Readers hold it together.
+        let holder =
+            subject.isExclusive
+            ? subject.wait(inThread: true, for: { _ in true }, { hold($0) })
+            : Task(executorPreference: WorkerPool.blocking) {
+                await subject.change { hold($0) }
+                return true
+            }
+        #expect(await blocking { isHeld.wait() })
+        // The forms that suspend wait for the other locks in a thread.
+        for inThread in kind == .mutex ? [true, false] : [true] {
+            let limit = ContinuousClock.now + .milliseconds(20)
+            let waiter = subject.wait(inThread: inThread, until: limit, for: { _ in true }) { _ in
+                Issue.record("the lock was held until then")
+            }
+            #expect(try await !waiter.value)
+        }
+        end.happen()
+        #expect(try await holder.value)
+    }
+
     private enum Trace { @TaskLocal static var id = "none" }
 
     /// holder: [ holds ─ changes, gives up ]
@@ -371,6 +403,52 @@ private final class MutexBuffer<Element: Sendable>: Sendable {
         #expect(try await task.value == "mine")
         thread.join()
         #expect(try await mutex.value.withLock { $0 } == 2)
+    }
+
+    /// holder:             [ holds ················ lets go ]
+    /// task:     waits          late, finds it taken           leaves
+    // contract: PriorityInheritingMutex
+    @Test func aTaskLateWhileTheMutexIsTakenLeaves() async throws {
+        let mutex = Pointer(PriorityInheritingMutex(0))
+        // A limit that passes before the mutex is taken, on a busy machine, shows nothing.
+        for limit in [Duration.milliseconds(50), .milliseconds(500), .seconds(5), .seconds(20)] {
+            let (judged, isOver) = (Pointer(Atomic<Bool>(false)), Pointer(Atomic<Bool>(false)))
+            let deadline = ContinuousClock.now + limit
+            let task = Task {
+                defer { isOver.value.store(true, ordering: .releasing) }
+                return try await mutex.value.withLock(
+                    when: {
+                        judged.value.store(true, ordering: .releasing)
+                        return $0 > 0
+                    },
+                    until: deadline
+                ) { _ in Issue.record("ran") } != nil
+            }
+            #expect(await eventuallySuspending { judged.value.load(ordering: .acquiring) })
+            let (isTaken, end) = (Event(), Event())
+            let thread = TestThread {
+                mutex.value.withLock { _ in
+                    isTaken.happen()
+                    end.wait()
+                }
+            }
+            #expect(await blocking { isTaken.wait() })
+            let inTime = ContinuousClock.now < deadline
+            if inTime {
+                #expect(
+                    await eventuallySuspending {
+                        mutex.value.storage.errands.count == 1 || isOver.value.load(ordering: .acquiring)
+                    }
+                )
+                let hasLeft = isOver.value.load(ordering: .acquiring)
+                #expect(!hasLeft, "it leaves under the mutex")
+            }
+            end.happen()
+            #expect(try await !task.value)
+            thread.join()
+            if inTime { return }
+        }
+        Issue.record("the limit passed before the mutex was taken")
     }
 
     /// holder:             [ holds ················ lets go ]

@@ -333,6 +333,51 @@ import Testing
         }
     }
 
+    /// In a thread, and in a task.
+    @Test(.enabled(if: isDebugBuild, "only debug builds note whose closures a thread is in"))
+    func aPredicateThatTakesItsLockIsReported() async {
+        let reading = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            alarm(60)
+            let shared = SharedReadWriteLock(1)
+            func wait() {
+                shared.lock.withReadLock(when: { _ in shared.withReadLock { $0 > 1 } }) { _ in }
+            }
+            wait()
+        }
+        let readingInATask = await #expect(
+            processExitsWith: .failure,
+            observing: [\.standardErrorContent]
+        ) {
+            alarm(60)
+            let shared = SharedReadWriteLock(1)
+            try await shared.lock.withReadLock(when: { _ in shared.withReadLock { $0 > 1 } }) { _ in }
+        }
+        let writing = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            alarm(60)
+            let shared = SharedReadWriteLock(1)
+            func wait() {
+                shared.lock.withWriteLock(when: { _ in shared.withReadLock { $0 > 1 } }) { _ in }
+            }
+            wait()
+        }
+        let writingInATask = await #expect(
+            processExitsWith: .failure,
+            observing: [\.standardErrorContent]
+        ) {
+            alarm(60)
+            let shared = SharedReadWriteLock(1)
+            try await shared.lock.withWriteLock(when: { _ in shared.withReadLock { $0 > 1 } }) { _ in }
+        }
+        for (result, inside) in [
+            (reading, "withReadLock"), (readingInATask, "withReadLock"), (writing, "withWriteLock"),
+            (writingInATask, "withWriteLock"),
+        ] {
+            let report = result?.report ?? ""
+            #expect(report.contains("interlock: ReadWriteLock<Int>.withReadLock("), "\(report)")
+            #expect(report.contains("called from inside \(inside) of the same object"), "\(report)")
+        }
+    }
+
     /// Neither view may outlive its lock: the inner closure ends first.
     @Test func aViewSwappedOutOfItsClosureIsReported() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {

@@ -129,6 +129,52 @@ import Interlock
         }
     }
 
+    /// loop        takes 0, wakes the producer: is cancelled       is given 0      gets nil
+    /// producer    waits for room                             pushes 1
+    @Test func anElementTakenBeforeTheCancellationIsTheLoops() async throws {
+        let (ring, executor) = (try filled(0..<1), CallingExecutor())
+        let producer = Task(executorPreference: executor) { await ring.push(1).isPushed }
+        #expect(await eventuallySuspending { executor.isIdle })
+        let loop = Task {
+            withUnsafeCurrentTask { task in
+                nonisolated(unsafe) let task = task
+                executor.callNext { task?.cancel() }
+            }
+            let merged = MergedElements<Int>()
+            merged.add(ring)
+            var iterator = merged.makeAsyncIterator()
+            let element = try await iterator.next()
+            #expect(Task.isCancelled, "by the producer's wake-up")
+            #expect(element == 0)
+            #expect(try await iterator.next() == nil)
+        }
+        try await loop.value
+        #expect(await producer.value && ring.tryPop() == 1)
+    }
+
+    /// An element is the loop's alone, the rings and the consumer go with the sequence.
+    @Test func whatItWasGivenIsReleased() async throws {
+        let lives = LifetimeCounter()
+        try await SPSCRing<Counted>(capacity: 1).split {
+            (producer, consumer) async throws(any Error) -> Void in
+            do {
+                let merged = MergedElements<Counted>()
+                merged.add(consumer)
+                do {
+                    let ring = try MPMCRing<Counted>(capacity: 2)
+                    merged.add(ring)
+                    for number in 0..<2 { #expect(ring.tryPush(Counted(number, lives)).isPushed) }
+                }
+                var iterator = merged.makeAsyncIterator()
+                #expect(try await iterator.next()?.id == 0)
+                #expect(lives.living == 1, "the other is in its ring")
+                #expect(producer.isClosed == false)
+            }
+            let isClosed = producer.isClosed
+            #expect(lives.living == 0 && isClosed)
+        }
+    }
+
     @Test func aSecondWaitIsReported() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             actor Server {

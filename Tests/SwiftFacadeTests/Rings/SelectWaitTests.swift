@@ -79,6 +79,22 @@ private func waiting(
         #expect(ring.count == 1 && permits.value == 1)
     }
 
+    /// The element is the closure's by then.
+    @Test func aCallWhoseClosureCancelsItsTaskHasServed() async throws {
+        let ring = try filled(0..<2)
+        try await Task {
+            let (select, served) = (Select(), Served())
+            select.add(ring) { element in
+                served.numbers.append(element)
+                withUnsafeCurrentTask { $0?.cancel() }
+            }
+            let outcome = try await select.next()
+            #expect(outcome == .served && served.numbers == [0])
+            await #expect(throws: CancellationError.self) { _ = try await select.next() }
+        }.value
+        #expect(ring.count == 1)
+    }
+
     @Test func itStaysInTheIsolationOfItsCaller() async throws {
         actor Server {
             private(set) var sum = 0

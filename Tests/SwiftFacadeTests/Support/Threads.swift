@@ -36,6 +36,27 @@ final class TestThread: Sendable {
     }
 }
 
+/// Runs jobs, and calls a closure on the thread that brings one, which resumes a task.
+final class CallingExecutor: TaskExecutor {
+    private let running = Atomic<Int>(0)
+    private let onNext = Mutex<(@Sendable () -> Void)?>(nil)
+
+    /// Its tasks are suspended.
+    var isIdle: Bool { running.load(ordering: .acquiring) == 0 }
+
+    func callNext(_ body: @escaping @Sendable () -> Void) { onNext.withLock { $0 = body } }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        onNext.withLock { $0.take() }?()
+        running.add(1, ordering: .relaxed)
+        let job = UnownedJob(job)
+        DispatchQueue.global().async {
+            job.runSynchronously(on: self.asUnownedTaskExecutor())
+            self.running.subtract(1, ordering: .releasing)
+        }
+    }
+}
+
 /// Something that happens once, for handshakes.
 final class Event: Sendable {
     private let semaphore = DispatchSemaphore(value: 0)

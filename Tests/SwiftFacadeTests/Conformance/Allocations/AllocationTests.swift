@@ -35,6 +35,26 @@ struct AllocationTests {
         }
     }
 
+    // contract: ReadWriteLock
+    @Test(.enabled(if: counting_allocator_counts(), "a sanitizer brings its allocator"))
+    func aTasksWaitForAPredicateLeavesNoMemoryBehind() async {
+        await #expect(processExitsWith: .success) {
+            let shared = SharedReadWriteLock(0)
+            func wait(_ times: Int) async {
+                for _ in 0..<times {
+                    let task = Task { try await shared.lock.withReadLock(when: { $0 > 0 }) { _ in } }
+                    task.cancel()
+                    await #expect(throws: CancellationError.self) { try await task.value }
+                }
+            }
+            await wait(1_000)
+            let before = counting_allocator_bytes_in_use()
+            await wait(10_000)
+            let after = counting_allocator_bytes_in_use()
+            #expect(after < before + 10_000 * 16, "\(before), \(after)")
+        }
+    }
+
     @Test(.whereAllocationsCount)
     func readsDoNotAllocate() {
         let array = SafeArray(Array(0..<100))

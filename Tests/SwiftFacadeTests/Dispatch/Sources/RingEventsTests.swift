@@ -172,6 +172,24 @@ enum EventQueue: CaseIterable, Sendable {
         #expect(between <= 64 && seen.value == 200, "\(between)")
     }
 
+    @Test(arguments: [(elements: 10, jobs: 1), (elements: 70, jobs: 2)])
+    func aJobServesABurst(elements: Int, jobs: Int) async throws {
+        let (ring, queue, accepted) = (
+            try filled(0..<elements), GCD.serialQueue(label: "events"), Counter()
+        )
+        ring.close()
+        let source = RingSource(
+            ring,
+            by: { job, _ in
+                accepted.increment()
+                queue.async { job() }
+            }
+        ) { _ in }
+        source.begin()
+        #expect(try await source.finished(until: .now + hangLimit))
+        #expect(ring.count == 0 && accepted.value == jobs)
+    }
+
     @Test func noJobWaitsWhileTheRingIsEmpty() async throws {
         let (ring, queue, seen) = (try MPMCRing<Int>(capacity: 1), InterlockQueue(name: "events"), Counter())
         let events = queue.elements(of: ring) { _ in seen.increment() }
@@ -218,6 +236,7 @@ enum EventQueue: CaseIterable, Sendable {
         await begun.taken()
         #expect(events.cancel() && !events.cancel())
         #expect(try await !events.finished(timeout: .milliseconds(1)))
+        #expect(try await !events.finished(until: .now))
         #expect(freed.value == 0)
         goOn.give()
         #expect(try await events.finished(until: .now + hangLimit))
@@ -230,6 +249,29 @@ enum EventQueue: CaseIterable, Sendable {
         }
         cancelled.cancel()
         await cancelled.value
+    }
+
+    /// events     run the closure, cancelled     release it      tell the end: resume the task
+    /// task                                                                    finds it released
+    @Test func theClosureIsReleasedBeforeTheEndIsTold() async throws {
+        let (begun, goOn, freed) = (Handshake(), Handshake(), Counter())
+        let (executor, ring) = (CallingExecutor(), try filled(0..<1))
+        let tracked = Tracked(freed: freed)
+        let events = GCD.elements(of: ring, on: GCD.serialQueue(label: "events")) { [tracked] _ in
+            tracked.touch()
+            begun.give()
+            goOn.take()
+        }
+        _ = consume tracked
+        await begun.taken()
+        let task = Task(executorPreference: executor) { try await events.finished() }
+        #expect(await eventuallySuspending { executor.isIdle })
+        let freedFirst = Promise<Int>()
+        executor.callNext { freedFirst.fulfil(freed.value) }
+        #expect(events.cancel())
+        goOn.give()
+        try await task.value
+        #expect(await freedFirst.take() == 1)
     }
 
     @Test(arguments: EventQueue.allCases)
@@ -254,6 +296,26 @@ enum EventQueue: CaseIterable, Sendable {
             }
             #expect(freed.value == (drops ? 2 : 1))
         }
+    }
+
+    /// Cancelled at rest, at the end of its ring, or with its job: nothing keeps it.
+    @Test(arguments: ["cancelled", "drained", "dropped"])
+    func aSourceThatHasEndedIsReleased(how: String) async throws {
+        weak var seen: RingSource?
+        do {
+            let (ring, queue) = (try MPMCRing<Int>(capacity: 1), GCD.serialQueue(label: "events"))
+            let source = RingSource(
+                ring,
+                by: { job, dropped in if how == "dropped" { dropped() } else { queue.async { job() } } }
+            ) { _ in }
+            seen = source
+            source.begin()
+            queue.sync {}
+            if how == "cancelled" { #expect(source.cancel()) }
+            if how == "drained" { ring.close() }
+            #expect(try await source.finished(until: .now + hangLimit))
+        }
+        #expect(await eventuallySuspending { seen == nil })
     }
 
     /// The job waits in a queue that ends it: by its cancellation, or because the queue was shut down before.
