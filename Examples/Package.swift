@@ -102,6 +102,7 @@ let package = Package(
             exclude: ["README.md"],
             swiftSettings: strictSwift
         ),
+        .executableTarget(name: "Shop", dependencies: [interlock], swiftSettings: strictSwift),
         .target(name: "CCapture", dependencies: [cInterlock], cSettings: strictC),
         .target(
             name: "Capture",

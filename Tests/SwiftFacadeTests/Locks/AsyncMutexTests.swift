@@ -119,7 +119,7 @@ import Interlock
             var isArmed = false
             var held: UnownedJob?
         }
-        private let state = Mutex(State())
+        private let state = VisibleMutex(State())
 
         var holdsOne: Bool { state.withLock { $0.held != nil } }
 

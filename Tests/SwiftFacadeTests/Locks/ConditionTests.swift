@@ -8,6 +8,7 @@ import Synchronization
 import Testing
 
 import Interlock
+@testable import InterlockSync
 
 // contract: ReadWriteLock, PriorityInheritingMutex, AsyncMutex, SafeArray, SafeDictionary, SafeSet
 @Suite(.timeLimit(.minutes(10))) struct ConditionTests {
@@ -112,13 +113,13 @@ import Interlock
     @Test(arguments: ConditionSubject.Kind.exclusive)
     func tasksAreServedFirstComeFirstServed(_ kind: ConditionSubject.Kind) async throws {
         let subject = kind.make()
-        let order = Pointer(Mutex([Int]()))
+        let order = VisibleMutex([Int]())
         var tasks: [Task<Bool, any Error>] = []
         for place in 0..<8 {
             tasks.append(
                 await subject.waiter(inThread: false, for: { $0 > 0 }) {
                     $0 -= 1
-                    order.value.withLock { $0.append(place) }
+                    order.withLock { $0.append(place) }
                 }
             )
         }
@@ -129,7 +130,7 @@ import Interlock
             await subject.change { $0 += 1 }
             #expect(try await tasks[place].value)
         }
-        #expect(order.value.withLock { $0 } == [0, 1, 2, 4, 5, 6, 7])
+        #expect(order.withLock { $0 } == [0, 1, 2, 4, 5, 6, 7])
     }
 
     /// Each waits for its own number. All changes are judged by the changing thread; a waiter's own thread judges again
@@ -138,20 +139,20 @@ import Interlock
     func eachThreadIsWokenByItsOwnChangeAlone(_ kind: ConditionSubject.Kind) async throws {
         let subject = kind.make()
         let count = 100
-        let wakeUps = Pointer(Mutex([Int](repeating: 0, count: count + 1)))
+        let wakeUps = VisibleMutex([Int](repeating: 0, count: count + 1))
         var tasks: [Task<Bool, any Error>] = []
         for own in 1...count {
-            let thread = Pointer(Mutex(ObjectIdentifier?.none))
+            let thread = VisibleMutex(ObjectIdentifier?.none)
             tasks.append(
                 await subject.waiter(
                     inThread: true,
                     for: { number in
                         let current = ObjectIdentifier(Thread.current)
-                        let isOwn = thread.value.withLock { thread in
+                        let isOwn = thread.withLock { thread in
                             if thread == nil { thread = current }
                             return thread == current
                         }
-                        if isOwn { wakeUps.value.withLock { $0[own] += 1 } }
+                        if isOwn { wakeUps.withLock { $0[own] += 1 } }
                         return number == own
                     },
                     { _ in }
@@ -159,12 +160,12 @@ import Interlock
             )
         }
         // The calls themselves have judged, before they waited.
-        wakeUps.value.withLock { $0 = [Int](repeating: 0, count: count + 1) }
+        wakeUps.withLock { $0 = [Int](repeating: 0, count: count + 1) }
         for own in (1...count).shuffled() {
             await subject.change { $0 = own }
             #expect(try await tasks[own - 1].value)
         }
-        #expect(wakeUps.value.withLock { $0.allSatisfy { $0 <= 1 } && $0.reduce(0, +) == count })
+        #expect(wakeUps.withLock { $0.allSatisfy { $0 <= 1 } && $0.reduce(0, +) == count })
     }
 
     /// Each waits for its own number, on an executor that counts how often it is resumed.
@@ -172,12 +173,12 @@ import Interlock
     func eachTaskIsWokenByItsOwnChangeAlone(_ kind: ConditionSubject.Kind) async throws {
         let subject = kind.make()
         let count = 100
-        let judgedTrue = Pointer(Mutex([Int](repeating: 0, count: count + 1)))
+        let judgedTrue = VisibleMutex([Int](repeating: 0, count: count + 1))
         let executors = (0...count).map { _ in ResumptionCounter() }
         var tasks: [Task<Bool, any Error>] = []
         for own in 1...count {
             let predicate: ConditionSubject.Predicate = { number in
-                if number == own { judgedTrue.value.withLock { $0[own] += 1 } }
+                if number == own { judgedTrue.withLock { $0[own] += 1 } }
                 return number == own
             }
             let isJudged = Pointer(Atomic<Bool>(false))
@@ -204,7 +205,7 @@ import Interlock
             #expect(others.map(\.count) == before)
         }
         // By the thread that chose the task, and by the task.
-        #expect(judgedTrue.value.withLock { $0.allSatisfy { $0 <= 2 } })
+        #expect(judgedTrue.withLock { $0.allSatisfy { $0 <= 2 } })
     }
 
     /// All wait for one unit: a change that brings one resumes one.

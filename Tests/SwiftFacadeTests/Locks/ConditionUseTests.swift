@@ -68,14 +68,14 @@ private final class MutexBuffer<Element: Sendable>: Sendable {
         takeSuspending: @escaping @Sendable () async throws -> Counted
     ) async throws {
         let counter = LifetimeCounter()
-        let arrived = Pointer(Mutex([Int]()))
+        let arrived = VisibleMutex([Int]())
         let threads = (0..<2).flatMap { index in
             [
                 TestThread { for n in 0..<each { put(Counted(index * each + n, counter)) } },
                 TestThread {
                     for _ in 0..<each {
                         let id = take().id
-                        arrived.value.withLock { $0.append(id) }
+                        arrived.withLock { $0.append(id) }
                     }
                 },
             ]
@@ -88,14 +88,14 @@ private final class MutexBuffer<Element: Sendable>: Sendable {
                 group.addTask {
                     for _ in 0..<each {
                         let id = try await takeSuspending().id
-                        arrived.value.withLock { $0.append(id) }
+                        arrived.withLock { $0.append(id) }
                     }
                 }
             }
             try await group.waitForAll()
         }
         for thread in threads { thread.join() }
-        #expect(arrived.value.withLock { $0.sorted() } == Array(0..<4 * each))
+        #expect(arrived.withLock { $0.sorted() } == Array(0..<4 * each))
         #expect(counter.living == 0 && counter.total == 4 * each)
     }
 
@@ -379,9 +379,9 @@ private final class MutexBuffer<Element: Sendable>: Sendable {
         let isTaken = Event()
         let thread = TestThread {
             mutex.value.withLock { $0 = 0 }
-            let next = Pointer(Mutex<TestThread?>(nil))
+            let next = VisibleMutex<TestThread?>(nil)
             mutex.value.withLock { number in
-                next.value.withLock {
+                next.withLock {
                     $0 = TestThread {
                         mutex.value.withLock { _ in
                             isTaken.happen()
@@ -395,7 +395,7 @@ private final class MutexBuffer<Element: Sendable>: Sendable {
                 }
                 number = 1
             }
-            next.value.withLock { $0.take() }?.join()
+            next.withLock { $0.take() }?.join()
         }
         isTaken.wait()
         #expect(await eventuallySuspending { mutex.value.storage.errands.count == 1 })
