@@ -68,14 +68,14 @@ private final class MutexBuffer<Element: Sendable>: Sendable {
         takeSuspending: @escaping @Sendable () async throws -> Counted
     ) async throws {
         let counter = LifetimeCounter()
-        let arrived = VisibleMutex([Int]())
+        let arrived = Pointer(VisibleMutex([Int]()))
         let threads = (0..<2).flatMap { index in
             [
                 TestThread { for n in 0..<each { put(Counted(index * each + n, counter)) } },
                 TestThread {
                     for _ in 0..<each {
                         let id = take().id
-                        arrived.withLock { $0.append(id) }
+                        arrived.value.withLock { $0.append(id) }
                     }
                 },
             ]
@@ -88,14 +88,14 @@ private final class MutexBuffer<Element: Sendable>: Sendable {
                 group.addTask {
                     for _ in 0..<each {
                         let id = try await takeSuspending().id
-                        arrived.withLock { $0.append(id) }
+                        arrived.value.withLock { $0.append(id) }
                     }
                 }
             }
             try await group.waitForAll()
         }
         for thread in threads { thread.join() }
-        #expect(arrived.withLock { $0.sorted() } == Array(0..<4 * each))
+        #expect(arrived.value.withLock { $0.sorted() } == Array(0..<4 * each))
         #expect(counter.living == 0 && counter.total == 4 * each)
     }
 

@@ -43,7 +43,7 @@ private struct ReadyItems<Item> {
 
     mutating func takeAll() -> [Item] {
         defer { self = ReadyItems() }
-        return items[taken...].compactMap(\.self)
+        return items[taken...].compactMap { $0 }
     }
 }
 

@@ -104,7 +104,7 @@ extension InterlockQueue {
         let node = BlockNode<Output>(core, options, pending: 1 + Int32(upstream.count)) {
             try body(upstream.map { try $0.node.finalOutput() })
         }
-        node.enterQueue(behind: upstream.map(\.node))
+        node.enterQueue(behind: upstream.map { $0.node })
         return Job(node: node)
     }
 }
