@@ -391,7 +391,8 @@ private final class MutexBuffer<Element: Sendable>: Sendable {
                 }
                 // Bit 31: the next sleeps in the kernel, which hands the mutex over.
                 _ = eventually {
-                    mutex.value.storage.storage.base.assumingMemoryBound(to: UInt32.self).pointee >> 31 == 1
+                    mutex.value.storage.storage.base.assumingMemoryBound(to: Atomic<UInt32>.self)
+                        .pointee.load(ordering: .relaxed) >> 31 == 1
                 }
                 number = 1
             }
