@@ -91,7 +91,8 @@ enum Main {
         }
         shop.stop.signal()
         let (served, cancelled, ticks) = try await counted
-        precondition(try await answered == [Int](repeating: each, count: clients))
+        let replies = try await answered
+        precondition(replies == [Int](repeating: each, count: clients))
         precondition(served == clients * each && cancelled == clients)
         print("\(served) orders served, \(cancelled) cancelled, each answered once; \(ticks) ticks meanwhile")
     }
