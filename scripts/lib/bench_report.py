@@ -123,6 +123,14 @@ def mutex(result):
                   + ([charts.percentiles("baton, two threads", "round trip", trips)] if trips else []), "")
 
 
+def condition(result):
+    yield Section("What does waiting under a lock for a condition cost?",
+                  [charts.bars(cell.get("cell", str), "ns a hand-over",
+                               [charts.Bar(name, cell.numbers(name), name.startswith("ilk_")) for name in cell.value
+                                if name != "cell"], True)
+                   for cell in result.children("conditions")], "")
+
+
 def pool(result):
     pictures = [charts.bars(f"empty jobs from {counted(threads, 'outside thread')}", "ns a job",
                             bar_rows(group, "pool", "samples"), True)
@@ -171,8 +179,8 @@ def diagnosis(result):
                    for call in result.children("calls")], "Diagnosis off, and each of its parts on.")
 
 
-SUITES = {"rwlock": rwlock, "rings": rings, "mutex": mutex, "pool": pool, "swift": swift, "operations": operations,
-          "diagnosis": diagnosis}
+SUITES = {"rwlock": rwlock, "rings": rings, "mutex": mutex, "condition": condition, "pool": pool, "swift": swift,
+          "operations": operations, "diagnosis": diagnosis}
 
 
 # ---- The page ----

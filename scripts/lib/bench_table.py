@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tables of figures in docs/benchmarks.md, from what the benchmarks wrote.
 
-A result is the JSON of one suite (rwlock, rings, mutex, pool, swift, operations). For each setting the table gives our
-median, the best peer's, the ratio of these two, more than 1 where ours is better, and the lowest and the highest ratio of
-a round. The best peer is of our kind: a lock that parks and whose slowest thread gets a tenth of the fastest or more;
+A result is the JSON of one suite (rwlock, rings, mutex, condition, pool, swift, operations). For each setting the table
+gives our median, the best peer's, the ratio of these two, more than 1 where ours is better, and the lowest and the highest
+ratio of a round. The best peer is of our kind: a lock that parks and whose slowest thread gets a tenth of the fastest or more;
 beside `ilk_mpmc` a bounded ring for many threads; beside an operation, Foundation's in its own queue. Where a result says
 what one operation executes, another table gives that of all contenders.
 """
@@ -197,7 +197,8 @@ def rings(result):
     yield "Round trip between two threads", "p50", trips
 
 
-RIVALS = {"ilk_mutex": "pthread_mutex", "ilk_mutex (inheriting)": "pthread_mutex (inheriting)", "ilk_semaphore": "sem_t"}
+RIVALS = {"ilk_mutex": "pthread_mutex", "ilk_mutex (inheriting)": "pthread_mutex (inheriting)", "ilk_semaphore": "sem_t",
+          "ilk_semaphore (barging)": "sem_t"}
 
 
 def mutex(result):
@@ -214,6 +215,14 @@ def mutex(result):
     times = {cell.get("lock", str): cell.get("p50_ns", float) for cell in result.children("round_trips")}
     yield "Round trip of a baton", "p50", [time_row("two threads", times, "ilk_semaphore", quickest(
         (n, t) for n, t in times.items() if n == "sem_t"))] if "ilk_semaphore" in times else []
+
+
+def condition(result):
+    rows = []
+    for cell in result.children("conditions"):
+        samples = {name: cell.numbers(name) for name in cell.value if name != "cell"}
+        rows += [span_row(cell.get("cell", str), samples, ours) for ours in samples if ours.startswith("ilk_")]
+    yield "Waiting under a lock for a condition", "a hand-over", rows
 
 
 def pool(result):
@@ -320,7 +329,8 @@ def time_row(setting, times, ours, best):
     return compared(setting, ours, [times[ours]], (best[0], [best[1]]) if best else None, False, duration)
 
 
-SUITES = {"rwlock": rwlock, "rings": rings, "mutex": mutex, "pool": pool, "swift": swift, "operations": operations}
+SUITES = {"rwlock": rwlock, "rings": rings, "mutex": mutex, "condition": condition, "pool": pool, "swift": swift,
+          "operations": operations}
 WITHOUT_TABLES = ("diagnosis",)
 
 
