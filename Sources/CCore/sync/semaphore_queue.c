@@ -31,7 +31,7 @@
 
 /* Calls of a waiter for which no permit was left. bench mutex. */
 #ifndef ILK__SEMAPHORE_MOST_PASSED
-#define ILK__SEMAPHORE_MOST_PASSED ((uint32_t)ILK__SPIN_PROBES(4))
+#define ILK__SEMAPHORE_MOST_PASSED ((uint32_t)ILK__SPIN_PROBES(16))
 #endif
 
 _Static_assert(ILK__SEMAPHORE_QUEUE_LOCKED == ILK__QUEUE_LOCKED, "the queue lock's bits are fixed");
