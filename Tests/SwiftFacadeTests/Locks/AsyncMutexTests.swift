@@ -320,6 +320,7 @@ import Interlock
     @Test(arguments: [nil, 60, 0]) func aTaskThatWouldWaitForItselfIsReported(limit seconds: Int?) async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             [seconds] in
+            alarm(240)
             let mutex = AsyncMutex(1, name: "sessions")
             let other = try await mutex.withLock { _ in
                 let other = Task { try await mutex.withLock { $0 += 1 } }

@@ -2,6 +2,7 @@
 //
 // The elements of several rings in one loop.
 
+import Foundation
 import Testing
 
 import Interlock
@@ -177,6 +178,7 @@ import Interlock
 
     @Test func aSecondWaitIsReported() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            alarm(240)
             actor Server {
                 let merged = MergedElements<Int>()
                 var waits = 0

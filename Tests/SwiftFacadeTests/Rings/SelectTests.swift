@@ -4,6 +4,7 @@
 // SelectWaitTests.swift has what happens while it waits.
 
 import CInterlock
+import Foundation
 import Testing
 
 import Interlock
@@ -365,6 +366,7 @@ func filled(_ elements: Range<Int>) throws -> MPMCRing<Int> {
 
     @Test func aCallWithinACallIsReported() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            alarm(240)
             let select = Select()
             let ring = try MPMCRing<Int>(capacity: 1)
             _ = ring.tryPush(1)
@@ -376,6 +378,7 @@ func filled(_ elements: Range<Int>) throws -> MPMCRing<Int> {
 
     @Test func twoTasksOfAnActorAreReported() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            alarm(240)
             actor Server {
                 let select = Select()
                 func next() async throws -> Select.Outcome { try await select.next() }
