@@ -180,6 +180,36 @@ static void a_wait_that_timed_out_took_no_signal(void **state) {
     ilk_mutex_unlock(&mutex);
 }
 
+/* The next unlock of this thread is followed by a signal. The linker puts the function before the core's. */
+static __thread ilk_condition *signalled_after_unlock;
+
+void __real_ilk_mutex_unlock(ilk_mutex *mutex);
+void __wrap_ilk_mutex_unlock(ilk_mutex *mutex);
+void __wrap_ilk_mutex_unlock(ilk_mutex *mutex) {
+    __real_ilk_mutex_unlock(mutex);
+    ilk_condition *const condition = signalled_after_unlock;
+    signalled_after_unlock = NULL;
+    if (condition != NULL) {
+        ilk_condition_signal(condition);
+    }
+}
+/* As soon as the mutex is free another thread may take it and signal. */
+/* contract: condition.F */
+static void a_signal_after_the_unlock_finds_the_waiter(void **state) {
+    (void)state;
+    for (int inherits = 0; inherits <= 1; inherits++) {
+        ilk_condition condition = ILK_CONDITION_INIT;
+        ilk_mutex mutex;
+        ilk_mutex_init(&mutex, inherits == 1);
+        ilk_mutex_lock(&mutex);
+        signalled_after_unlock = &condition;
+        check_equal(ilk_condition_wait_until(&condition, &mutex, ilk_deadline_in_ns(MILLISECONDS(3000))),
+                    ILK_OK);
+        check(signalled_after_unlock == NULL);
+        ilk_mutex_unlock(&mutex);
+    }
+}
+
 /* The mutex is free all the time: nothing but the limit ends the wait. */
 /* contract: condition.G, ilk_condition_wait_until */
 static void a_wait_is_not_early_and_survives_signals_of_the_system(void **state) {
@@ -266,22 +296,26 @@ static void move_elements(void *context) {
         }
     }
 }
+static void run_buffer(int threads, bool inherits, bool has_limits) {
+    struct buffer buffer = {.last = (uint64_t)stress_rounds(40000), .has_limits = has_limits};
+    ilk_mutex_init(&buffer.mutex, inherits);
+    ilk_condition_init(&buffer.filled);
+    ilk_condition_init(&buffer.emptied);
+    struct client clients[6];
+    for (int index = 0; index < threads; index++) {
+        clients[index] = (struct client){&buffer, (uint32_t)index + 1, index % 2 == 0};
+    }
+    threads_run(threads, move_elements, clients, sizeof *clients);
+    check_equal(buffer.put, buffer.last);
+    check_equal(buffer.sum, buffer.last * (buffer.last + 1) / 2);
+}
 /* Without limits a signal that is lost is a hang. */
 /* contract: condition.F, condition.G, condition.H */
 static void a_buffer_of_one_place_loses_no_signal(void **state) {
     (void)state;
     for (int kind = 0; kind < 4; kind++) {
-        struct buffer buffer = {.last = (uint64_t)stress_rounds(40000), .has_limits = kind % 2 == 1};
-        ilk_mutex_init(&buffer.mutex, kind / 2 == 1);
-        ilk_condition_init(&buffer.filled);
-        ilk_condition_init(&buffer.emptied);
-        struct client clients[6];
-        for (int index = 0; index < 6; index++) {
-            clients[index] = (struct client){&buffer, (uint32_t)index + 1, index % 2 == 0};
-        }
-        threads_run(6, move_elements, clients, sizeof *clients);
-        check_equal(buffer.put, buffer.last);
-        check_equal(buffer.sum, buffer.last * (buffer.last + 1) / 2);
+        run_buffer(2, kind % 2 == 1, kind / 2 == 1);
+        run_buffer(6, kind % 2 == 1, kind / 2 == 1);
     }
 }
 
@@ -571,6 +605,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_broadcast_wakes_every_waiter),
     cmocka_unit_test(a_broadcast_under_the_mutex_wakes_in_order_of_arrival_once_it_is_given_up),
     cmocka_unit_test(a_wait_that_timed_out_took_no_signal),
+    cmocka_unit_test(a_signal_after_the_unlock_finds_the_waiter),
     cmocka_unit_test(a_wait_is_not_early_and_survives_signals_of_the_system),
     cmocka_unit_test(a_buffer_of_one_place_loses_no_signal),
     cmocka_unit_test(readers_and_writers_wait_on_a_condition),
