@@ -253,7 +253,8 @@ static bool is_over(const struct buffer *buffer) {
     return buffer->taken == buffer->last;
 }
 static bool may_go_on(const struct buffer *buffer, bool puts) {
-    return is_over(buffer) || (puts ? buffer->element == 0 && buffer->put < buffer->last : buffer->element != 0);
+    return is_over(buffer) ||
+           (puts ? buffer->element == 0 && buffer->put < buffer->last : buffer->element != 0);
 }
 static void wait_for_turn(struct client *self) {
     struct buffer *buffer = self->buffer;
