@@ -275,7 +275,7 @@ static void a_count_beside_both_sides_is_at_most_the_capacity(void **state) {
     (void)state;
     for (size_t capacity = 1; capacity <= 4; capacity++) {
         ring_type *ring = make(capacity);
-        const item elements = (item)stress_rounds(400000);
+        const item elements = (item)stress_rounds(100000);
         struct counted all[] = {{ring, PRODUCER, elements}, {ring, CONSUMER, 0}, {ring, CLOSER, 0}};
         threads_run(3, push_pop_or_count, all, sizeof *all);
         RING(destroy)(ring);
