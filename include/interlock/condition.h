@@ -63,7 +63,7 @@
  *      that has timed out has taken none. Another thread may undo the condition first: wait in a loop all the same.
  *   H  Where the signaller owns the waiter's mutex, its unlock wakes the waiter, and after a broadcast one after the
  *      other: none sleeps again for the mutex that the signaller still has.
- *   I  A thread that was woken may free the condition, if no other waits on it.
+ *   I  Once no thread waits on it, a thread that was woken may free the condition, or the one that woke the last.
  *
  * A lock under which threads wait, and an ilk_condition, belong to one copy of the library: a program that has several,
  * linked statically into shared objects, takes and gives up such a lock by one of them.

@@ -322,7 +322,7 @@ def text(root):
 GATES = {
     gate.__name__: gate
     for gate in (
-        spdx, labels, orders, states, sendable, pointers, links, promises.contracts, bench_page.figures, sources, text, layout.folders, layout.architecture,
+        spdx, labels, orders, states, sendable, pointers, links, promises.contracts, promises.claims, bench_page.figures, sources, text, layout.folders, layout.architecture,
         layout.includes, layout.rooms, layout.length, words.words, words.comments)
 }
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Promises and the tests that hold them: the gate `contracts`, and the page that scripts/docs makes of them.
+"""Promises and the tests that hold them: the gate `contracts`, and the page that scripts/docs makes of them. The gate
+`claims`: the tests that docs/peer-claims.md names.
 
 A promise stands in the public header or is a public type of Swift; there is no other list. Its name is `rwlock.A` for a
 lettered guarantee of rwlock.h, and that of the function or of the type. A test that holds promises has their names in a
@@ -102,6 +103,39 @@ def contracts(root):
     for name, (path, line, _) in known.items():
         if name not in held:
             yield Finding(path, line, f"no test holds {name}: a line 'contract: {name}' above one")
+
+
+# ---- The claims of peers ----
+
+PEERS = "docs/peer-claims.md"
+NAMED_TEST = re.compile(r"`([\w.]+): (\w+)`")
+
+
+def claims(root):
+    """Every row of the table names tests that there are, or says that there is none, and why."""
+    require([name for name in tracked(root, ".md", under="docs") if name == PEERS], "claims of peers")
+    tests = {}
+    for path in require(tracked(root, ".c", ".h", ".cc", ".swift", under="Tests"), "tests"):
+        tests.setdefault(os.path.basename(path), set()).update(tests_in(read(root, path), path))
+    rows = 0
+    for index, line in enumerate(read(root, PEERS).splitlines()):
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if not line.startswith("| ") or cells[0] == "claim":
+            continue
+        rows += 1
+        named = NAMED_TEST.findall(line)
+        for file, test in named:
+            if test not in tests.get(file, ()):
+                yield Finding(PEERS, index + 1, f"names {test}, which is no test of {file}")
+        if len(cells) != 3 or not (named or re.match(r"No\b", cells[-1])):
+            yield Finding(PEERS, index + 1, "a claim without a test, and without a reason")
+    require(range(rows), "claims of peers")
+
+
+def tests_in(text, path):
+    if path.endswith(".swift"):
+        return re.findall(r"@Test\b(?:[^{}\"]|\"[^\"\n]*\")*?\bfunc `?(\w+)", text)
+    return [match.group(1) for line in text.splitlines() if (match := C_TEST.match(line))]
 
 
 def page(root):

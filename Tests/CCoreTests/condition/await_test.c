@@ -118,7 +118,9 @@ static void answers(struct guard *guard) {
     value = 2;
     check_equal(guard_await(guard, has_wanted, &self, 0), ILK_TIMEDOUT);
     check_equal(self.judged, 2);
-    check_equal(guard_await(guard, has_wanted, &self, ilk_deadline_in_ns(MILLISECONDS(2))), ILK_TIMEDOUT);
+    const uint64_t deadline = ilk_deadline_in_ns(MILLISECONDS(2));
+    check_equal(guard_await(guard, has_wanted, &self, deadline), ILK_TIMEDOUT);
+    check(ilk_now_ns() >= deadline);
     guard_unlock(guard); /* held all the time, whatever the answer */
     guard_lock(guard);
     guard_unlock(guard);

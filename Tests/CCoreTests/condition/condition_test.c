@@ -7,6 +7,7 @@
 #include <interlock/condition.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 struct waiter {
@@ -179,6 +180,146 @@ static void a_wait_that_timed_out_took_no_signal(void **state) {
     ilk_mutex_unlock(&mutex);
 }
 
+/* The next unlock of this thread is followed by a signal. The linker puts the function before the core's. */
+static __thread ilk_condition *signalled_after_unlock;
+
+void __real_ilk_mutex_unlock(ilk_mutex *mutex);
+void __wrap_ilk_mutex_unlock(ilk_mutex *mutex);
+void __wrap_ilk_mutex_unlock(ilk_mutex *mutex) {
+    __real_ilk_mutex_unlock(mutex);
+    ilk_condition *const condition = signalled_after_unlock;
+    signalled_after_unlock = NULL;
+    if (condition != NULL) {
+        ilk_condition_signal(condition);
+    }
+}
+/* As soon as the mutex is free another thread may take it and signal. */
+/* contract: condition.F */
+static void a_signal_after_the_unlock_finds_the_waiter(void **state) {
+    (void)state;
+    for (int inherits = 0; inherits <= 1; inherits++) {
+        ilk_condition condition = ILK_CONDITION_INIT;
+        ilk_mutex mutex;
+        ilk_mutex_init(&mutex, inherits == 1);
+        ilk_mutex_lock(&mutex);
+        signalled_after_unlock = &condition;
+        check_equal(ilk_condition_wait_until(&condition, &mutex, ilk_deadline_in_ns(MILLISECONDS(3000))),
+                    ILK_OK);
+        check(signalled_after_unlock == NULL);
+        ilk_mutex_unlock(&mutex);
+    }
+}
+
+/* The mutex is free all the time: nothing but the limit ends the wait. */
+/* contract: condition.G, ilk_condition_wait_until */
+static void a_wait_is_not_early_and_survives_signals_of_the_system(void **state) {
+    (void)state;
+    thread_allow_interrupts();
+    for (int inherits = 0; inherits <= 1; inherits++) {
+        ilk_condition condition = ILK_CONDITION_INIT;
+        ilk_mutex mutex;
+        ilk_mutex_init(&mutex, inherits == 1);
+        int order = 0;
+        struct waiter waiter = {&condition, &mutex, ilk_deadline_in_ns(MILLISECONDS(30)), ILK_CLOSED, &order,
+                                0,          {0}};
+        thread_start(&waiter.thread, wait_once, &waiter);
+        while (!thread_is_done(&waiter.thread)) {
+            thread_interrupt(&waiter.thread);
+        }
+        thread_join(&waiter.thread);
+        check_equal(waiter.status, ILK_TIMEDOUT);
+        check(ilk_now_ns() >= waiter.deadline_ns);
+        check_equal(ilk_atomic_load(&condition.word, memory_order_relaxed), 0); /* it has left */
+    }
+}
+
+/* ---- A buffer of one place ---- */
+
+struct buffer {
+    ilk_mutex mutex;
+    ilk_condition filled, emptied;
+    uint64_t element; /* guarded, as all below: 0 is no element */
+    uint64_t put, taken, sum;
+    uint64_t last; /* the threads end after it */
+    bool has_limits;
+};
+struct client {
+    struct buffer *buffer;
+    uint32_t random;
+    bool puts;
+};
+
+static bool is_over(const struct buffer *buffer) {
+    return buffer->taken == buffer->last;
+}
+static bool may_go_on(const struct buffer *buffer, bool puts) {
+    return is_over(buffer) ||
+           (puts ? buffer->element == 0 && buffer->put < buffer->last : buffer->element != 0);
+}
+static void wait_for_turn(struct client *self) {
+    struct buffer *buffer = self->buffer;
+    while (!may_go_on(buffer, self->puts)) {
+        const uint64_t deadline =
+            buffer->has_limits ? ilk_deadline_in_ns(next_random(&self->random) % 100000) : ILK_FOREVER;
+        const ilk_status status = ilk_condition_wait_until(self->puts ? &buffer->emptied : &buffer->filled,
+                                                           &buffer->mutex, deadline);
+        check(status == ILK_OK || buffer->has_limits);
+    }
+}
+static void move_elements(void *context) {
+    struct client *self = context;
+    struct buffer *buffer = self->buffer;
+    for (bool over = false; !over;) {
+        ilk_mutex_lock(&buffer->mutex);
+        wait_for_turn(self);
+        over = is_over(buffer);
+        if (!over && self->puts) {
+            buffer->element = ++buffer->put;
+        } else if (!over) {
+            buffer->sum += buffer->element;
+            buffer->element = 0;
+            buffer->taken++;
+            over = is_over(buffer);
+        }
+        const bool ends = over;
+        ilk_condition *const condition = self->puts ? &buffer->filled : &buffer->emptied;
+        const bool is_late = next_random(&self->random) % 2 == 0; /* signals after the unlock */
+        for (int after = 0; after <= 1; after++) {
+            if (after == is_late && ends) {
+                ilk_condition_broadcast(&buffer->filled);
+                ilk_condition_broadcast(&buffer->emptied);
+            } else if (after == is_late) {
+                ilk_condition_signal(condition);
+            }
+            if (after == 0) {
+                ilk_mutex_unlock(&buffer->mutex);
+            }
+        }
+    }
+}
+static void run_buffer(int threads, bool inherits, bool has_limits) {
+    struct buffer buffer = {.last = (uint64_t)stress_rounds(40000), .has_limits = has_limits};
+    ilk_mutex_init(&buffer.mutex, inherits);
+    ilk_condition_init(&buffer.filled);
+    ilk_condition_init(&buffer.emptied);
+    struct client clients[6];
+    for (int index = 0; index < threads; index++) {
+        clients[index] = (struct client){&buffer, (uint32_t)index + 1, index % 2 == 0};
+    }
+    threads_run(threads, move_elements, clients, sizeof *clients);
+    check_equal(buffer.put, buffer.last);
+    check_equal(buffer.sum, buffer.last * (buffer.last + 1) / 2);
+}
+/* Without limits a signal that is lost is a hang. */
+/* contract: condition.F, condition.G, condition.H */
+static void a_buffer_of_one_place_loses_no_signal(void **state) {
+    (void)state;
+    for (int kind = 0; kind < 4; kind++) {
+        run_buffer(2, kind % 2 == 1, kind / 2 == 1);
+        run_buffer(6, kind % 2 == 1, kind / 2 == 1);
+    }
+}
+
 /* ---- Under a reader–writer lock ---- */
 
 struct rwlock_waiter {
@@ -263,6 +404,39 @@ static void the_woken_thread_may_free_the_condition(void **state) {
         ilk_condition_signal(&owner.shared->condition); /* the waiter frees it once the mutex is free */
         ilk_mutex_unlock(&owner.mutex);
         thread_join(&thread);
+    }
+}
+
+/* On a page of its own, which goes: a waiter on its way out that touched the condition would crash. */
+/* contract: condition.I */
+static void the_thread_that_woke_the_last_may_free_the_condition(void **state) {
+    (void)state;
+    enum { WAITERS = 4 };
+    const size_t size = (size_t)sysconf(_SC_PAGESIZE);
+    for (int round = 0; round < stress_rounds(1000); round++) {
+        ilk_condition *condition =
+            mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        check(condition != MAP_FAILED);
+        ilk_mutex mutex = ILK_MUTEX_INIT;
+        int order = 0;
+        struct waiter waiters[WAITERS];
+        start_waiters(waiters, WAITERS,
+                      (struct waiter){condition, &mutex, ILK_FOREVER, ILK_CLOSED, &order, 0, {0}});
+        const bool owns = round % 2 == 0, broadcasts = round % 4 < 2;
+        if (owns) {
+            ilk_mutex_lock(&mutex);
+        }
+        for (int index = 0; index < (broadcasts ? 1 : WAITERS); index++) {
+            (broadcasts ? ilk_condition_broadcast : ilk_condition_signal)(condition);
+        }
+        check_equal(munmap(condition, size), 0);
+        if (owns) {
+            ilk_mutex_unlock(&mutex);
+        }
+        for (int index = 0; index < WAITERS; index++) {
+            thread_join(&waiters[index].thread);
+            check_equal(waiters[index].status, ILK_OK);
+        }
     }
 }
 
@@ -432,8 +606,12 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_broadcast_wakes_every_waiter),
     cmocka_unit_test(a_broadcast_under_the_mutex_wakes_in_order_of_arrival_once_it_is_given_up),
     cmocka_unit_test(a_wait_that_timed_out_took_no_signal),
+    cmocka_unit_test(a_signal_after_the_unlock_finds_the_waiter),
+    cmocka_unit_test(a_wait_is_not_early_and_survives_signals_of_the_system),
+    cmocka_unit_test(a_buffer_of_one_place_loses_no_signal),
     cmocka_unit_test(readers_and_writers_wait_on_a_condition),
     cmocka_unit_test(the_woken_thread_may_free_the_condition),
+    cmocka_unit_test(the_thread_that_woke_the_last_may_free_the_condition),
     cmocka_unit_test(a_child_finds_no_waiter_of_a_condition),
     cmocka_unit_test(misuse_is_reported_by_name),
 };

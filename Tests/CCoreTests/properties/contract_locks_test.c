@@ -155,6 +155,30 @@ static void an_inheriting_mutex_goes_to_the_sleeper_of_highest_priority(void **s
     run_at(OWNER, own_below_two_waiters, &mutex);
 }
 
+static void give_up_in_time(void *context) {
+    struct scheduled *self = context;
+    check_equal(ilk_mutex_lock_until(self->mutex, ilk_deadline_in_ns(MILLISECONDS(5))), ILK_TIMEDOUT);
+}
+
+static void own_below_a_waiter_that_gives_up(void *context) {
+    struct scheduled *self = context, waiter;
+    ilk_mutex_lock(self->mutex);
+    check(start_at(&waiter, ABOVE, give_up_in_time, self->mutex)); /* sleeps first */
+    check_equal(effective_priority(), inherits(self->mutex) ? ABOVE : OWNER);
+    join(&waiter);
+    check_equal(effective_priority(), OWNER); /* nothing is lent any more */
+    ilk_mutex_unlock(self->mutex);
+}
+/* contract: ilk_mutex_lock_until */
+static void a_waiter_that_gives_up_lends_no_priority(void **state) {
+    (void)state;
+    for (int inherits = 0; inherits < 2; inherits++) { /* without: the control */
+        ilk_mutex mutex;
+        ilk_mutex_init(&mutex, inherits == 1);
+        run_at(OWNER, own_below_a_waiter_that_gives_up, &mutex);
+    }
+}
+
 /* ---- Spins ---- */
 
 enum { ATTEMPTS = 50, LONGEST_SPIN_NS = 1000000 }; /* ten times the headers' figure, for slow machines */
@@ -538,6 +562,7 @@ static void a_child_finds_idle_objects_as_they_were(void **state) {
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_owner_runs_at_the_priority_of_its_highest_waiter),
     cmocka_unit_test(an_inheriting_mutex_goes_to_the_sleeper_of_highest_priority),
+    cmocka_unit_test(a_waiter_that_gives_up_lends_no_priority),
     cmocka_unit_test(a_limit_that_has_passed_ends_a_wait_after_its_spin),
     cmocka_unit_test(a_writer_spins_once_however_many_readers_are_in_slots),
     cmocka_unit_test(what_does_not_wait_makes_no_system_call),

@@ -14,6 +14,7 @@
 static const struct CMUnitTest shared_tests[] = {
     cmocka_unit_test(every_capacity_is_honoured_exactly),
     cmocka_unit_test(elements_of_every_size_come_out_as_they_went_in),
+    cmocka_unit_test(buffers_may_lie_at_any_address),
     cmocka_unit_test(bad_sizes_are_invalid_and_write_nothing),
     cmocka_unit_test(destroying_none_does_nothing),
     cmocka_unit_test(a_ring_may_be_destroyed_with_elements_in_it),

@@ -57,6 +57,31 @@ static void elements_of_every_size_come_out_as_they_went_in(void **state) {
     }
 }
 
+/* The caller's buffers need no alignment, whatever the size of an element. */
+static void buffers_may_lie_at_any_address(void **state) {
+    (void)state;
+    enum { COUNT = 3, LARGEST = 64 };
+    const size_t sizes[] = {2, 4, 8, 16, 24, 32, LARGEST};
+    unsigned char in[COUNT * LARGEST + 16], out[COUNT * LARGEST + 16];
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        const size_t size = sizes[s];
+        ring_type *ring = make_of(COUNT, size);
+        for (size_t offset = 0; offset < 16; offset++) {
+            for (size_t i = 0; i < COUNT * size; i++) {
+                in[offset + i] = (unsigned char)(7 * i + offset);
+            }
+            check(RING(try_push)(ring, in + offset, size));
+            check_equal(RING(push_until)(ring, in + offset + size, size, 0), ILK_OK);
+            check_equal(RING(try_push_many)(ring, in + offset + 2 * size, 1, size), 1);
+            check(RING(try_pop)(ring, out + offset, size));
+            check_equal(RING(pop_until)(ring, out + offset + size, size, 0), ILK_OK);
+            check_equal(RING(try_pop_many)(ring, out + offset + 2 * size, 1, size), 1);
+            assert_memory_equal(in + offset, out + offset, COUNT * size);
+        }
+        RING(destroy)(ring);
+    }
+}
+
 static inline void expect_invalid(size_t capacity, size_t element_size) {
     ring_type *ring = (ring_type *)&ring;
     check_equal(RING(create)(&ring, capacity, element_size), ILK_INVALID);

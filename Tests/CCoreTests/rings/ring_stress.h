@@ -243,6 +243,45 @@ static inline void run_load(struct load load) {
     RING(destroy)(load.ring);
 }
 
+/* ---- Its count beside both sides ---- */
+
+struct counted {
+    ring_type *ring;
+    enum role role; /* a closer only counts */
+    item elements;
+};
+
+static inline void push_pop_or_count(void *context) {
+    struct counted *self = context;
+    for (item i = 0; self->role == PRODUCER && i < self->elements; i++) {
+        check_equal(RING(push_until)(self->ring, &i, sizeof i, ILK_FOREVER), ILK_OK);
+    }
+    if (self->role == PRODUCER) {
+        RING(close)(self->ring);
+    }
+    for (item value; self->role == CONSUMER;) {
+        if (RING(pop_until)(self->ring, &value, sizeof value, ILK_FOREVER) == ILK_CLOSED) {
+            break;
+        }
+    }
+    while (self->role == CLOSER && !RING(is_closed)(self->ring)) {
+        for (int probe = 0; probe < 100; probe++) {
+            check(RING(count)(self->ring) <= RING(capacity)(self->ring));
+        }
+    }
+}
+/* contract: ilk_mpmc_count, ilk_spsc_count */
+static void a_count_beside_both_sides_is_at_most_the_capacity(void **state) {
+    (void)state;
+    for (size_t capacity = 1; capacity <= 4; capacity++) {
+        ring_type *ring = make(capacity);
+        const item elements = (item)stress_rounds(100000);
+        struct counted all[] = {{ring, PRODUCER, elements}, {ring, CONSUMER, 0}, {ring, CLOSER, 0}};
+        threads_run(3, push_pop_or_count, all, sizeof *all);
+        RING(destroy)(ring);
+    }
+}
+
 /* One to one by every pair of verbs, then the most a side by any verb. */
 /* contract: mpmc.A, spsc.A */
 static void every_element_comes_out_once_and_in_its_producers_order(void **state) {
@@ -312,6 +351,7 @@ static void nothing_pushed_with_success_is_lost_to_a_racing_close(void **state) 
 }
 
 static const struct CMUnitTest shared_tests[] = {
+    cmocka_unit_test(a_count_beside_both_sides_is_at_most_the_capacity),
     cmocka_unit_test(every_element_comes_out_once_and_in_its_producers_order),
     cmocka_unit_test(no_wake_up_is_lost),
     cmocka_unit_test(nothing_pushed_with_success_is_lost_to_a_racing_close),

@@ -251,6 +251,39 @@ static void a_semaphore_has_its_turn_beside_what_stays_ready(void **state) {
     ilk_semaphore_destroy(&permits);
 }
 
+/* contract: wait_set.A, wait_set.C, wait_set.D */
+static void an_object_may_be_in_a_set_twice(void **state) {
+    (void)state;
+    enum { RING, RING_AGAIN, PERMIT, PERMIT_AGAIN, KEYS };
+    static char keys[KEYS];
+    ilk_wait_set *set = new_set();
+    ilk_mpmc *ring = new_mpmc(1);
+    ilk_semaphore permits = ILK_SEMAPHORE_INIT(0);
+    for (int again = 0; again <= 1; again++) {
+        check_equal(ilk_wait_set_add_mpmc(set, ring, ILK_READABLE, &keys[RING + again]), ILK_OK);
+        check_equal(ilk_wait_set_add_semaphore(set, &permits, &keys[PERMIT + again]), ILK_OK);
+    }
+    check(!is_ready(set, NULL)); /* all stand in their queues */
+    push_mpmc(ring);
+    ilk_semaphore_signal(&permits, 2);
+    int answered[KEYS] = {0};
+    void *found[MOST_KEYS];
+    check_equal(poll_set(set, found, MOST_KEYS), KEYS);
+    for (int i = 0; i < KEYS; i++) {
+        answered[(char *)found[i] - keys]++;
+    }
+    for (int i = 0; i < KEYS; i++) {
+        check_equal(answered[i], 1);
+    }
+    check_equal(ilk_semaphore_value(&permits), 0); /* each has got its own */
+    check(ilk_wait_set_remove(set, &keys[RING]));
+    check(!is_ready(set, &keys[RING]));
+    check(is_ready(set, &keys[RING_AGAIN]));
+    ilk_wait_set_destroy(set);
+    ilk_mpmc_destroy(ring);
+    ilk_semaphore_destroy(&permits);
+}
+
 /* A wait probes what may be ready: idle members beside a busy one are armed by the second wait. */
 /* contract: wait_set.h */
 static void idle_members_beside_a_ready_one_are_armed(void **state) {
@@ -315,6 +348,7 @@ static void a_push_notifies_each_of_many_sets_once(void **state) {
 }
 
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(an_object_may_be_in_a_set_twice),
     cmocka_unit_test(a_semaphore_has_its_turn_beside_what_stays_ready),
     cmocka_unit_test(idle_members_beside_a_ready_one_are_armed),
     cmocka_unit_test(a_push_notifies_each_of_many_sets_once),
