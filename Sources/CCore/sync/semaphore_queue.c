@@ -135,17 +135,25 @@ static void begin_change(struct change *change) {
     }
 }
 
-static void insert(struct change *change, struct ilk__waiter *waiter, bool in_front) {
-    if (in_front) {
-        TAILQ_INSERT_HEAD(&change->semaphore->waiters, waiter, link);
+static void insert(struct change *change, struct ilk__waiter *waiter) {
+    TAILQ_INSERT_TAIL(&change->semaphore->waiters, waiter, link);
+    waiter->queued = true;
+    change->queue++;
+}
+
+/* The last one taken out, to where it stood. */
+static void put_back(struct change *change, struct ilk__waiter *waiter) {
+    if (waiter->before != NULL) {
+        TAILQ_INSERT_AFTER(&change->semaphore->waiters, waiter->before, waiter, link);
     } else {
-        TAILQ_INSERT_TAIL(&change->semaphore->waiters, waiter, link);
+        TAILQ_INSERT_HEAD(&change->semaphore->waiters, waiter, link);
     }
     waiter->queued = true;
     change->queue++;
 }
 
 static void take_out(struct change *change, struct ilk__waiter *waiter) {
+    waiter->before = TAILQ_PREV(waiter, ilk__waiter_list, link);
     TAILQ_REMOVE(&change->semaphore->waiters, waiter, link);
     waiter->queued = false;
     change->queue--;
@@ -166,7 +174,7 @@ static void serve(struct change *change, uint64_t there) {
         ILK__REACHES(SEMAPHORE_UNSERVED, true);
         waiter = TAILQ_LAST(&change->served, served_list);
         TAILQ_REMOVE(&change->served, waiter, link);
-        insert(change, waiter, true);
+        put_back(change, waiter);
         change->served_count--;
     }
     uint64_t left = there - change->served_count;
@@ -248,7 +256,7 @@ static ilk_status enqueue_until(ilk_semaphore *semaphore, struct ilk__waiter *se
         return ILK_TIMEDOUT;
     }
     begin_change(&change);
-    insert(&change, self, false);
+    insert(&change, self);
     settle(&change, 0, NULL);
     return ILK_OK;
 }

@@ -23,6 +23,7 @@
 
 struct ilk__waiter {
     TAILQ_ENTRY(ilk__waiter) link;              /* guarded by the queue lock; then the granter's alone */
+    struct ilk__waiter *before;                 /* the one in front when it was taken out; guarded likewise */
     ILK_ATOMIC(uint32_t) granted;               /* the word slept on; see below */
     bool queued;                                /* guarded by the queue lock */
     uint8_t kind;                               /* what it waits for, in the primitive's terms */
