@@ -194,7 +194,6 @@ void child_run(double seconds) {
     own_row->thread = gettid();
     own_row->primitive = primitives;
     chance_begin(shared->seed);
-    faults_begin();
     run_half(seconds / 2);
     struct leftovers first = leftovers();
     run_half(seconds / 2);

@@ -179,7 +179,7 @@ static void *fork_again(void *unused) {
 
 /* ---- Beginning and end ---- */
 
-void faults_begin(void) {
+void faults_before_start(void) {
     if (is_chosen(fault_of_membarrier_refused_first)) {
         refuse_membarrier();
         happens(fault_of_membarrier_refused_first);
@@ -198,13 +198,13 @@ void faults_begin(void) {
     if (is_chosen(fault_of_twice_the_threads)) {
         happens(fault_of_twice_the_threads);
     }
-    sigaction(SIGUSR1, &(struct sigaction){.sa_handler = handle}, NULL); /* without SA_RESTART */
 }
 
 static pthread_t disturbers[2];
 
 void faults_disturb(void) {
     handlers = 0;
+    sigaction(SIGUSR1, &(struct sigaction){.sa_handler = handle}, NULL); /* without SA_RESTART */
     ilk_rwlock_init(&handlers_lock);
     ilk_semaphore_init(&handled, 0);
     is_disturbing = true;

@@ -40,7 +40,10 @@
 static const char *const primitive_names[] = {PRIMITIVES(NAME) "main"};
 static const char *const fault_names[] = {FAULTS(NAME)};
 
+/* The memory of both processes, in a descriptor that the child keeps. */
+enum { DESCRIPTOR = 100 };
 struct shared *shared;
+static const char origin[] = "";
 static volatile sig_atomic_t is_interrupted;
 static double round_seconds = 20, limit_seconds = 120;
 
@@ -125,8 +128,9 @@ static void print_file(const char *folder, const char *thread, const char *name)
 
 static void report_hang(pid_t child, const struct watch *watch) {
     for (int i = 0; i < MOST_ROWS; i++) {
-        const char *doing = shared->rows[i].doing; /* the child is a copy of this process: its strings are ours */
+        const char *doing = shared->rows[i].doing;
         if (doing != NULL) {
+            doing += origin - shared->origin; /* the child has the same strings, elsewhere */
             fprintf(stderr, "soak: thread %d (%s %d): %s: no call for %.0f s, after %llu\n", shared->rows[i].thread,
                     primitive_names[shared->rows[i].primitive], shared->rows[i].index, doing,
                     watch->running - watch->since[i], (unsigned long long)shared->rows[i].operations);
@@ -176,13 +180,17 @@ static const char *run_round(uint64_t seed) {
     if (child == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         signal(SIGINT, SIG_IGN);
-        child_run(round_seconds);
+        faults_before_start();
+        char seconds[32];
+        snprintf(seconds, sizeof seconds, "%f", round_seconds);
+        execl("/proc/self/exe", "soak", "--child", seconds, NULL);
+        _exit(127);
     }
     const struct group *group = is_chosen(fault_of_quota_periods) ? limit_child(child) : NULL;
     struct watch watch = {0};
     int status = 0;
     why[0] = '\0';
-    while (waitpid(child, &status, WNOHANG) == 0) {
+    while (waitpid(child, &status, why[0] == '\0' && !is_interrupted ? WNOHANG : 0) == 0) {
         double begin = now();
         usleep(25000);
         watch.running += now() - begin;
@@ -290,8 +298,17 @@ static void summarise(const struct totals *totals) {
     printf("  clock steps: none: CLOCK_REALTIME is the machine's\n");
 }
 
+static bool share_memory(void) {
+    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED, DESCRIPTOR, 0);
+    return shared != MAP_FAILED;
+}
+
 int main(int count, char **words) {
     double hours = 0;
+    if (count == 3 && strcmp(words[1], "--child") == 0 && share_memory()) {
+        shared->origin = origin;
+        child_run(atof(words[2]));
+    }
     uint64_t rounds = 0, seed = 0;
     const char *path = NULL;
     for (int i = 1; i + 1 < count; i += 2) {
@@ -316,9 +333,9 @@ int main(int count, char **words) {
         fprintf(stderr, "soak --hours H | --rounds N | --seed N [--record FILE] [--round-seconds S] [--limit-seconds S]\n");
         return 2;
     }
-    FILE *record = path != NULL ? fopen(path, "a+") : tmpfile();
-    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (record == NULL || shared == MAP_FAILED) {
+    FILE *record = path != NULL ? fopen(path, "a+e") : tmpfile();
+    int memory = memfd_create("soak", MFD_CLOEXEC);
+    if (record == NULL || ftruncate(memory, sizeof *shared) != 0 || dup2(memory, DESCRIPTOR) < 0 || !share_memory()) {
         perror("soak");
         return 2;
     }

@@ -40,6 +40,7 @@ enum { MOST_ROWS = 160 };
 /* Memory of both processes. */
 struct shared {
     uint64_t seed;
+    const char *origin; /* where the child has the first of its strings */
     uint32_t chosen; /* bits of enum fault */
     _Atomic(uint64_t) happened[faults];
     struct row rows[MOST_ROWS];
@@ -89,7 +90,7 @@ static inline void happens(enum fault fault) {
 }
 
 uint32_t faults_of(uint64_t seed);
-void faults_begin(void);           /* before the first thread */
+void faults_before_start(void);    /* before the child's program: the library finds them there */
 void faults_disturb(void);         /* begins the threads that send signals and fork */
 void faults_end_disturbance(void); /* ends them, and checks what handlers did */
 void faults_refuse_late(void);
