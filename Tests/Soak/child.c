@@ -123,7 +123,7 @@ static struct leftovers leftovers(void) {
     return found;
 }
 
-/* The second half repeats what the first did: it needs no more. Freed stacks and pages that the allocator keeps vary. */
+/* The second half repeats the first, and needs no more. Stacks and pages that the C library keeps vary. */
 static void compare(struct leftovers first, struct leftovers second) {
     expect(second.descriptors == first.descriptors);
     expect(second.allocated <= first.allocated + (64u << 10));
@@ -169,7 +169,8 @@ static void run_half(double seconds) {
         }
     }
     faults_disturb();
-    uint64_t deadline = ilk_deadline_in_ns((uint64_t)(seconds * 1e9)), late = ilk_deadline_in_ns((uint64_t)(seconds * 3e8));
+    uint64_t deadline = ilk_deadline_in_ns((uint64_t)(seconds * 1e9)),
+             late = ilk_deadline_in_ns((uint64_t)(seconds * 3e8));
     while (ilk_now_ns() < deadline) {
         at("sleeps");
         usleep(20000);

@@ -46,7 +46,8 @@ static void refuse_membarrier(void) {
 }
 
 void faults_refuse_late(void) {
-    if (is_chosen(fault_of_membarrier_refused_late) && shared->happened[fault_of_membarrier_refused_late] == 0) {
+    if (is_chosen(fault_of_membarrier_refused_late) &&
+        shared->happened[fault_of_membarrier_refused_late] == 0) {
         refuse_membarrier();
         happens(fault_of_membarrier_refused_late);
     }
@@ -76,10 +77,10 @@ void *__wrap_calloc(size_t count, size_t size) {
 void *__wrap_aligned_alloc(size_t alignment, size_t size) {
     return is_refused(fault_of_memory_refused) ? NULL : __real_aligned_alloc(alignment, size);
 }
-int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *), void *argument) {
-    return is_refused(fault_of_threads_refused)
-               ? EAGAIN
-               : __real_pthread_create(thread, attributes, body, argument);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *),
+                          void *argument) {
+    return is_refused(fault_of_threads_refused) ? EAGAIN
+                                                : __real_pthread_create(thread, attributes, body, argument);
 }
 
 /* ---- Signals ---- */

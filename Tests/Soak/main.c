@@ -3,20 +3,20 @@
  * The soak: every primitive of the C core at once, on real threads, under faults, for hours. docs/verification.md says
  * how to run it.
  *
- * The supervisor forks a child for each round. The round's seed chooses its faults, each with one chance in three, and
+ * The supervisor starts a child for each round. The round's seed chooses its faults, each with one chance in three, and
  * what each thread does; not the schedule. The child (child.c) runs a crew of threads for each primitive (locks.c,
  * meetings.c, rings.c, wait_set.c, pool.c). A crew works in episodes: one thread sets objects up, all use them, one
- * checks what must be conserved: what a lock guards, the order and the sum of what went through a ring, permits, jobs.
- * An untrue claim, a report of misuse, a crash or a report of a sanitizer ends the child, and the supervisor says which.
+ * checks what is conserved: what a lock guards, the order and the sum of what went through a ring, permits, jobs. An
+ * untrue claim, a report of misuse or of a sanitizer, or a crash ends the child, and the supervisor says which.
  *
- * Lost wake-ups. Most waits have no limit. Each thread has a heartbeat in shared memory, the calls that it has begun,
- * and the name of the last. The supervisor counts the time in which the child was not stopped; a thread that is within
- * an episode and begins no call for 120 seconds of it hangs. A round ends only when every thread has ended, so one lost
- * wake-up is enough. The report names the seed, the calls, and the state of each thread.
+ * Lost wake-ups. Most waits have no limit. Each thread has a heartbeat in shared memory: how many calls it has begun,
+ * and the last. The supervisor counts the time in which the child is not stopped; a thread in an episode that begins no
+ * call for 120 seconds of it hangs. A round ends when every thread has ended, so one lost wake-up is enough. The
+ * report names the seed, the calls, and the state of each thread.
  *
- * Faults within the child are in faults.c; here are stops, a quota of half a processor, and a deadline for nothing else.
- * What cannot be had is not counted: the last line of a record shows a 0. CLOCK_REALTIME is not stepped: it is the
- * machine's, and no deadline goes by it but, before Linux 5.14, that of an inheriting mutex.
+ * Faults within the child are in faults.c; stops and the quota are here. A fault that the system does not permit
+ * happens 0 times. The clock is not stepped: CLOCK_REALTIME is the machine's, and no deadline goes by it but, before
+ * Linux 5.14, that of an inheriting mutex.
  *
  * Leaks. At the middle and at the end of a round all crews have ended. Descriptors, allocated bytes and resident memory
  * must not have grown in the second half.
@@ -24,8 +24,6 @@
 #include "soak.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,8 +34,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define NAME(name) #name,
-static const char *const primitive_names[] = {PRIMITIVES(NAME) "main"};
+#define NAME(name) #name
+static const char *const primitive_names[] = {PRIMITIVES(NAME), "main"};
 static const char *const fault_names[] = {FAULTS(NAME)};
 
 /* The memory of both processes, in a descriptor that the child keeps. */
@@ -57,43 +55,51 @@ static double now(void) {
 
 /* ---- A quota of half a processor ---- */
 
-static const struct group {
+static const struct controller {
     const char *folder, *file, *quota;
-} groups[] = {
-    {"/sys/fs/cgroup/interlock-soak", "cpu.max", "50000 100000"},       /* cgroup v2 */
-    {"/sys/fs/cgroup/cpu/interlock-soak", "cpu.cfs_quota_us", "50000"}, /* v1 */
+} controllers[] = {
+    {"/sys/fs/cgroup", "cpu.max", "50000 100000"},       /* cgroup v2 */
+    {"/sys/fs/cgroup/cpu", "cpu.cfs_quota_us", "50000"}, /* v1 */
 };
 
-static bool write_file(const struct group *group, const char *file, const char *text) {
-    char path[256];
-    snprintf(path, sizeof path, "%s/%s", group->folder, file);
-    int descriptor = open(path, O_WRONLY | O_CLOEXEC);
-    bool is_written = descriptor >= 0 && write(descriptor, text, strlen(text)) == (ssize_t)strlen(text);
-    if (descriptor >= 0) {
-        close(descriptor);
-    }
-    return is_written;
+/* The group of the round, made for it. */
+static char group[64];
+
+static FILE *open_in_group(const char *name, const char *mode) {
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s", group, name);
+    return fopen(path, mode);
 }
 
-/* NULL: there is none; stops of half the time do the same. */
-static const struct group *limit_child(pid_t child) {
-    char text[32];
-    snprintf(text, sizeof text, "%d", child);
-    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
-        mkdir(groups[i].folder, 0755);
-        if (write_file(&groups[i], groups[i].file, groups[i].quota) && write_file(&groups[i], "cgroup.procs", text)) {
-            return &groups[i];
+static bool write_in_group(const char *name, const char *text) {
+    FILE *file = open_in_group(name, "r+e");
+    if (file == NULL) {
+        return false;
+    }
+    bool is_written = fputs(text, file) >= 0;
+    return fclose(file) == 0 && is_written; /* which writes it */
+}
+
+/* False: there is no such group; stops of half the time do the same. */
+static bool limit_child(pid_t child) {
+    char process[32];
+    snprintf(process, sizeof process, "%d", child);
+    for (size_t i = 0; i < sizeof controllers / sizeof *controllers; i++) {
+        const struct controller *controller = &controllers[i];
+        snprintf(group, sizeof group, "%s/interlock-soak-%s", controller->folder, process);
+        mkdir(group, 0755);
+        if (write_in_group(controller->file, controller->quota) && write_in_group("cgroup.procs", process)) {
+            return true;
         }
-        rmdir(groups[i].folder);
+        rmdir(group);
     }
-    return NULL;
+    return false;
 }
 
-static void end_group(const struct group *group) {
-    char path[256], word[32];
+static void end_group(void) {
     unsigned long long number;
-    snprintf(path, sizeof path, "%s/cpu.stat", group->folder);
-    FILE *file = fopen(path, "r");
+    char word[32];
+    FILE *file = open_in_group("cpu.stat", "re");
     while (file != NULL && fscanf(file, "%31s %llu", word, &number) == 2) {
         if (strcmp(word, "nr_throttled") == 0) {
             shared->happened[fault_of_quota_periods] = number;
@@ -102,7 +108,7 @@ static void end_group(const struct group *group) {
     if (file != NULL) {
         fclose(file);
     }
-    rmdir(group->folder);
+    rmdir(group);
 }
 
 /* ---- Watching ---- */
@@ -116,13 +122,12 @@ struct watch {
 static void print_file(const char *folder, const char *thread, const char *name) {
     char path[320], text[512];
     snprintf(path, sizeof path, "%s/%s/%s", folder, thread, name);
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t length = descriptor < 0 ? 0 : read(descriptor, text, sizeof text);
-    if (length > 0) {
-        fprintf(stderr, "  %s %s: %.*s\n", thread, name, (int)(text[length - 1] == '\n' ? length - 1 : length), text);
+    FILE *file = fopen(path, "re");
+    if (file != NULL && fgets(text, sizeof text, file) != NULL) {
+        fprintf(stderr, "  %s %s: %.*s\n", thread, name, (int)strcspn(text, "\n"), text);
     }
-    if (descriptor >= 0) {
-        close(descriptor);
+    if (file != NULL) {
+        fclose(file);
     }
 }
 
@@ -131,9 +136,9 @@ static void report_hang(pid_t child, const struct watch *watch) {
         const char *doing = shared->rows[i].doing;
         if (doing != NULL) {
             doing += origin - shared->origin; /* the child has the same strings, elsewhere */
-            fprintf(stderr, "soak: thread %d (%s %d): %s: no call for %.0f s, after %llu\n", shared->rows[i].thread,
-                    primitive_names[shared->rows[i].primitive], shared->rows[i].index, doing,
-                    watch->running - watch->since[i], (unsigned long long)shared->rows[i].operations);
+            fprintf(stderr, "soak: thread %d (%s %d): %s: no call for %.0f s, after %llu\n",
+                    shared->rows[i].thread, primitive_names[shared->rows[i].primitive], shared->rows[i].index,
+                    doing, watch->running - watch->since[i], (unsigned long long)shared->rows[i].operations);
         }
     }
     char path[64];
@@ -186,7 +191,7 @@ static const char *run_round(uint64_t seed) {
         execl("/proc/self/exe", "soak", "--child", seconds, NULL);
         _exit(127);
     }
-    const struct group *group = is_chosen(fault_of_quota_periods) ? limit_child(child) : NULL;
+    const bool has_group = is_chosen(fault_of_quota_periods) && limit_child(child);
     struct watch watch = {0};
     int status = 0;
     why[0] = '\0';
@@ -197,7 +202,7 @@ static const char *run_round(uint64_t seed) {
         if (is_chosen(fault_of_stops) && chance(150) == 0) {
             stop(child, fault_of_stops, chance(2000000));
         }
-        if (is_chosen(fault_of_quota_periods) && group == NULL) {
+        if (is_chosen(fault_of_quota_periods) && !has_group) {
             stop(child, fault_of_quota_periods, 25000);
         }
         if (is_interrupted || hangs(&watch)) {
@@ -208,8 +213,8 @@ static const char *run_round(uint64_t seed) {
             kill(child, SIGKILL);
         }
     }
-    if (group != NULL) {
-        end_group(group);
+    if (has_group) {
+        end_group();
     }
     if (why[0] == '\0' && status != 0) {
         snprintf(why, sizeof why, WIFSIGNALED(status) ? "ended by signal %d" : "ended with status %d",
@@ -330,19 +335,22 @@ int main(int count, char **words) {
         }
     }
     if (count % 2 == 0 || (hours <= 0 && rounds == 0 && seed == 0)) {
-        fprintf(stderr, "soak --hours H | --rounds N | --seed N [--record FILE] [--round-seconds S] [--limit-seconds S]\n");
+        fprintf(stderr, "soak --hours H | --rounds N | --seed N [--record FILE] [--round-seconds S] "
+                        "[--limit-seconds S]\n");
         return 2;
     }
     FILE *record = path != NULL ? fopen(path, "a+e") : tmpfile();
     int memory = memfd_create("soak", MFD_CLOEXEC);
-    if (record == NULL || ftruncate(memory, sizeof *shared) != 0 || dup2(memory, DESCRIPTOR) < 0 || !share_memory()) {
+    if (record == NULL || ftruncate(memory, sizeof *shared) != 0 || dup2(memory, DESCRIPTOR) < 0 ||
+        !share_memory()) {
         perror("soak");
         return 2;
     }
     signal(SIGINT, interrupt);
     signal(SIGTERM, interrupt);
     /* A record goes on with the next seed. */
-    uint64_t next = seed != 0 ? seed : read_record(record).rounds + 1, last = next + (seed != 0 && rounds == 0 ? 1 : rounds);
+    uint64_t next = seed != 0 ? seed : read_record(record).rounds + 1,
+             last = next + (seed != 0 && rounds == 0 ? 1 : rounds);
     const char *why = NULL;
     for (double end = now() + hours * 3600; why == NULL && (hours > 0 ? now() < end : next < last); next++) {
         double begin = now();

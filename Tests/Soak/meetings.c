@@ -154,7 +154,8 @@ static void check_latches(void *state, bool is_last) {
 
 const struct activity meetings[] = {
     {number_of_semaphore, THREADS, sizeof(struct permits), 0, set_up_permits, use_permits, check_permits},
-    {number_of_barging_semaphore, THREADS, sizeof(struct permits), 1, set_up_permits, use_permits, check_permits},
+    {number_of_barging_semaphore, THREADS, sizeof(struct permits), 1, set_up_permits, use_permits,
+     check_permits},
     {number_of_barrier, THREADS, sizeof(struct meeting), 0, set_up_meeting, use_barrier, check_barrier},
     {number_of_latch, THREADS, sizeof(struct meeting), 0, set_up_meeting, use_latches, check_latches},
     {.threads = 0},

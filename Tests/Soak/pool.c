@@ -219,7 +219,8 @@ static void use_blocking(ilk_pool *pool) {
 
 static void use_pool(void *state, int index) {
     ilk_pool *pool = ((struct workers *)state)->pool;
-    static void (*const uses[])(ilk_pool *) = {use_group, use_group, use_loop, use_forks, use_timers, use_blocking};
+    static void (*const uses[])(ilk_pool *) = {use_group, use_group,  use_loop,
+                                               use_forks, use_timers, use_blocking};
     (void)index;
     for (int i = 0; i < 20; i++) {
         uses[chance(sizeof uses / sizeof *uses)](pool);

@@ -23,18 +23,18 @@ static size_t fill(struct element *elements, size_t count, uint64_t producer, ui
 }
 
 /* What came out for a thread. */
-struct tally {
+struct sums {
     uint64_t count, sum, next[PRODUCERS];
 };
 
-static void take(struct tally *tally, const struct element *elements, size_t count) {
+static void take(struct sums *sums, const struct element *elements, size_t count) {
     for (size_t i = 0; i < count; i++) {
         struct element element = elements[i];
         expect(element.producer < PRODUCERS && element.check == (element.producer ^ ~element.number));
-        expect(element.number >= tally->next[element.producer]);
-        tally->next[element.producer] = element.number + 1;
-        tally->count++;
-        tally->sum += element.number * PRODUCERS + element.producer;
+        expect(element.number >= sums->next[element.producer]);
+        sums->next[element.producer] = element.number + 1;
+        sums->count++;
+        sums->sum += element.number * PRODUCERS + element.producer;
     }
 }
 
@@ -43,7 +43,7 @@ struct ring {
     ilk_mpmc *mpmc;
     _Atomic(int) producing;
     bool may_close; /* a consumer, early */
-    struct tally pushed[PRODUCERS], evicted[PRODUCERS], popped[CONSUMERS];
+    struct sums pushed[PRODUCERS], evicted[PRODUCERS], popped[CONSUMERS];
 };
 
 static void set_up_ring(void *state, int is_mpmc) {
@@ -61,7 +61,7 @@ static void set_up_ring(void *state, int is_mpmc) {
 
 static void check_ring(void *state, bool is_last) {
     struct ring *me = state;
-    struct tally in = {0}, out = {0};
+    struct sums in = {0}, out = {0};
     (void)is_last;
     for (int i = 0; i < PRODUCERS; i++) {
         in.count += me->pushed[i].count;
@@ -78,7 +78,7 @@ static void check_ring(void *state, bool is_last) {
 /* ---- Both rings have these calls ---- */
 
 #define RING(name)                                                                                           \
-    static void name##_produce(ilk_##name *ring, struct tally *pushed, uint64_t me, uint64_t number) {       \
+    static void name##_produce(ilk_##name *ring, struct sums *pushed, uint64_t me, uint64_t number) {        \
         struct element elements[MOST], *slots;                                                               \
         size_t count = fill(elements, 1 + chance(MOST), me, number);                                         \
         switch (chance(4)) {                                                                                 \
@@ -105,7 +105,7 @@ static void check_ring(void *state, bool is_last) {
         take(pushed, elements, count);                                                                       \
     }                                                                                                        \
     /* False: drained. */                                                                                    \
-    static bool name##_consume(ilk_##name *ring, struct tally *popped) {                                     \
+    static bool name##_consume(ilk_##name *ring, struct sums *popped) {                                      \
         struct element elements[MOST];                                                                       \
         const struct element *shown;                                                                         \
         size_t count = 1 + chance(MOST);                                                                     \
@@ -140,7 +140,7 @@ RING(mpmc)
 
 static void use_spsc(void *state, int index) {
     struct ring *me = state;
-    struct tally *pushed = me->pushed, *popped = me->popped;
+    struct sums *pushed = me->pushed, *popped = me->popped;
     if (index == 0) {
         while (pushed->count < ELEMENTS - MOST && !ilk_spsc_is_closed(me->spsc)) {
             spsc_produce(me->spsc, pushed, 0, pushed->count);
@@ -176,7 +176,7 @@ static void overwrite(struct ring *me, int index) {
 static void use_mpmc(void *state, int index) {
     struct ring *me = state;
     if (index < PRODUCERS) {
-        struct tally *pushed = &me->pushed[index];
+        struct sums *pushed = &me->pushed[index];
         while (pushed->count < ELEMENTS - MOST && !ilk_mpmc_is_closed(me->mpmc)) {
             if (chance(8) == 0) {
                 overwrite(me, index);

@@ -16,16 +16,16 @@
 
 /* What is exercised, and what happens to it: the names of the record. */
 #define PRIMITIVES(X)                                                                                        \
-    X(rwlock) X(plain_rwlock) X(mutex) X(inheriting_mutex) X(condition) X(semaphore) X(barging_semaphore)    \
-    X(barrier) X(latch) X(spsc) X(mpmc) X(wait_set) X(pool)
+    X(rwlock), X(plain_rwlock), X(mutex), X(inheriting_mutex), X(condition), X(semaphore),                   \
+        X(barging_semaphore), X(barrier), X(latch), X(spsc), X(mpmc), X(wait_set), X(pool)
 #define FAULTS(X)                                                                                            \
-    X(signals) X(threads_ended) X(threads_cancelled) X(forks) X(membarrier_refused_first)                    \
-    X(membarrier_refused_late) X(memory_refused) X(threads_refused) X(stops) X(quota_periods) X(one_core)    \
-    X(twice_the_threads) X(fifo_threads) X(idle_threads)
-#define NUMBER(name) number_of_##name,
-enum primitive { PRIMITIVES(NUMBER) primitives };
-#define FAULT(name) fault_of_##name,
-enum fault { FAULTS(FAULT) faults };
+    X(signals), X(threads_ended), X(threads_cancelled), X(forks), X(membarrier_refused_first),               \
+        X(membarrier_refused_late), X(memory_refused), X(threads_refused), X(stops), X(quota_periods),       \
+        X(one_core), X(twice_the_threads), X(fifo_threads), X(idle_threads)
+#define NUMBER_OF(name) number_of_##name
+#define FAULT_OF(name) fault_of_##name
+enum primitive { PRIMITIVES(NUMBER_OF), primitives };
+enum fault { FAULTS(FAULT_OF), faults };
 
 /* A thread of a crew, as the supervisor sees it. */
 struct row {
@@ -41,7 +41,7 @@ enum { MOST_ROWS = 160 };
 struct shared {
     uint64_t seed;
     const char *origin; /* where the child has the first of its strings */
-    uint32_t chosen; /* bits of enum fault */
+    uint32_t chosen;    /* bits of enum fault */
     _Atomic(uint64_t) happened[faults];
     struct row rows[MOST_ROWS];
 };

@@ -70,7 +70,8 @@ static void poll_set(struct waited *me) {
     expect(status == ILK_OK);
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
     at("poll");
-    poll(&(struct pollfd){.fd = descriptor, .events = POLLIN}, 1, -1); /* or a signal: the wait does not block */
+    poll(&(struct pollfd){.fd = descriptor, .events = POLLIN}, 1,
+         -1); /* or a signal: the wait does not block */
     pthread_setcancelstate(before, NULL);
 }
 
@@ -88,7 +89,8 @@ static void use_set(void *state, int index) {
         uint64_t deadline = polls ? 0 : some_deadline();
         at("ilk_wait_set_wait_until");
         ilk_status status = ilk_wait_set_wait_until(me->set, keys, capacity, &count, deadline);
-        expect(count <= capacity && (status == ILK_OK || (status == ILK_TIMEDOUT && count == 0 && deadline != ILK_FOREVER)));
+        expect(count <= capacity &&
+               (status == ILK_OK || (status == ILK_TIMEDOUT && count == 0 && deadline != ILK_FOREVER)));
         for (size_t i = 0; i < count; i++) {
             if (keys[i] == me->spsc) {
                 for (; ilk_spsc_try_pop(me->spsc, &element, sizeof element); from_spsc++) {
