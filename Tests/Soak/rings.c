@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Rings: what was pushed is popped once, a producer's elements in their order, also beside a close.
+ * Rings: what was pushed is popped once, a producer's elements in their order, also beside a close. Every other episode
+ * has no close, which would wake a thread whose wake-up was lost: each consumer takes as many as it knows will come.
  */
 #include "soak.h"
 
-enum { PRODUCERS = 3, CONSUMERS = 3, ELEMENTS = 600, MOST = 7 };
+enum { PRODUCERS = 3, CONSUMERS = 3, MOST = 7 };
 
 /* The check finds an element that was read while it was written. */
 struct element {
@@ -41,14 +42,18 @@ static void take(struct sums *sums, const struct element *elements, size_t count
 struct ring {
     ilk_spsc *spsc;
     ilk_mpmc *mpmc;
-    _Atomic(int) producing;
+    size_t elements; /* of each producer */
+    bool is_exact;
     bool may_close; /* a consumer, early */
+    _Atomic(int) producing;
     struct sums pushed[PRODUCERS], evicted[PRODUCERS], popped[CONSUMERS];
 };
 
 static void set_up_ring(void *state, int is_mpmc) {
     struct ring *me = state;
-    *me = (struct ring){.producing = PRODUCERS, .may_close = chance(4) == 0};
+    *me = (struct ring){.producing = is_mpmc ? PRODUCERS : 1, .is_exact = chance(2) == 0};
+    me->may_close = !me->is_exact && chance(2) == 0;
+    me->elements = me->is_exact ? 1 + chance(20) : 600;
     ilk_status status;
     size_t capacity = 1 + chance(chance(2) == 0 ? 4 : 64);
     do {
@@ -70,7 +75,7 @@ static void check_ring(void *state, bool is_last) {
         out.sum += me->evicted[i].sum + me->popped[i].sum;
     }
     expect(in.count == out.count && in.sum == out.sum);
-    expect(me->may_close || in.count == (me->spsc != NULL ? 1 : PRODUCERS) * ELEMENTS);
+    expect(me->may_close || in.count == (me->spsc != NULL ? 1 : PRODUCERS) * me->elements);
     ilk_spsc_destroy(me->spsc);
     ilk_mpmc_destroy(me->mpmc);
 }
@@ -78,9 +83,10 @@ static void check_ring(void *state, bool is_last) {
 /* ---- Both rings have these calls ---- */
 
 #define RING(name)                                                                                           \
-    static void name##_produce(ilk_##name *ring, struct sums *pushed, uint64_t me, uint64_t number) {        \
+    static void name##_produce(ilk_##name *ring, struct sums *pushed, uint64_t me, uint64_t most) {          \
+        uint64_t number = pushed->next[me];                                                                  \
         struct element elements[MOST], *slots;                                                               \
-        size_t count = fill(elements, 1 + chance(MOST), me, number);                                         \
+        size_t count = fill(elements, 1 + chance(most < MOST ? (uint32_t)most : MOST), me, number);          \
         switch (chance(4)) {                                                                                 \
         case 0:                                                                                              \
             at(#name " try_push");                                                                           \
@@ -105,10 +111,10 @@ static void check_ring(void *state, bool is_last) {
         take(pushed, elements, count);                                                                       \
     }                                                                                                        \
     /* False: drained. */                                                                                    \
-    static bool name##_consume(ilk_##name *ring, struct sums *popped) {                                      \
+    static bool name##_consume(ilk_##name *ring, struct sums *popped, uint64_t most) {                       \
         struct element elements[MOST];                                                                       \
         const struct element *shown;                                                                         \
-        size_t count = 1 + chance(MOST);                                                                     \
+        size_t count = 1 + chance(most < MOST ? (uint32_t)most : MOST);                                      \
         ilk_status status = ILK_OK;                                                                          \
         switch (chance(4)) {                                                                                 \
         case 0:                                                                                              \
@@ -138,28 +144,27 @@ static void check_ring(void *state, bool is_last) {
 RING(spsc)
 RING(mpmc)
 
+static void produced(struct ring *me) {
+    if (atomic_fetch_sub(&me->producing, 1) == 1 && !me->is_exact) {
+        me->spsc != NULL ? ilk_spsc_close(me->spsc) : ilk_mpmc_close(me->mpmc);
+    }
+}
+
 static void use_spsc(void *state, int index) {
     struct ring *me = state;
     struct sums *pushed = me->pushed, *popped = me->popped;
     if (index == 0) {
-        while (pushed->count < ELEMENTS - MOST && !ilk_spsc_is_closed(me->spsc)) {
-            spsc_produce(me->spsc, pushed, 0, pushed->count);
+        while (pushed->count < me->elements && !ilk_spsc_is_closed(me->spsc)) {
+            spsc_produce(me->spsc, pushed, 0, me->elements - pushed->count);
         }
-        while (pushed->count < ELEMENTS) {
-            struct element element = element_of(0, pushed->count);
-            at("spsc push_until, last");
-            if (ilk_spsc_push_until(me->spsc, &element, sizeof element, ILK_FOREVER) != ILK_OK) {
-                break;
-            }
-            take(pushed, &element, 1);
-        }
-        ilk_spsc_close(me->spsc);
-    } else {
-        while (spsc_consume(me->spsc, popped)) {
-            expect(popped->next[0] == popped->count); /* none is missing */
-            if (me->may_close && chance(300) == 0) {
-                ilk_spsc_close(me->spsc);
-            }
+        produced(me);
+        return;
+    }
+    while ((!me->is_exact || popped->count < me->elements) &&
+           spsc_consume(me->spsc, popped, me->is_exact ? me->elements - popped->count : MOST)) {
+        expect(popped->next[0] == popped->count); /* none is missing */
+        if (me->may_close && chance(300) == 0) {
+            ilk_spsc_close(me->spsc);
         }
     }
 }
@@ -177,24 +182,21 @@ static void use_mpmc(void *state, int index) {
     struct ring *me = state;
     if (index < PRODUCERS) {
         struct sums *pushed = &me->pushed[index];
-        while (pushed->count < ELEMENTS - MOST && !ilk_mpmc_is_closed(me->mpmc)) {
-            if (chance(8) == 0) {
+        while (pushed->count < me->elements && !ilk_mpmc_is_closed(me->mpmc)) {
+            if (!me->is_exact && chance(8) == 0) {
                 overwrite(me, index);
             } else {
-                mpmc_produce(me->mpmc, pushed, (uint64_t)index, pushed->next[index]);
+                mpmc_produce(me->mpmc, pushed, (uint64_t)index, me->elements - pushed->count);
             }
         }
-        while (pushed->count < ELEMENTS && !ilk_mpmc_is_closed(me->mpmc)) {
-            overwrite(me, index);
-        }
-        if (atomic_fetch_sub(&me->producing, 1) == 1) {
+        produced(me);
+        return;
+    }
+    struct sums *popped = &me->popped[index - PRODUCERS];
+    while ((!me->is_exact || popped->count < me->elements) &&
+           mpmc_consume(me->mpmc, popped, me->is_exact ? me->elements - popped->count : MOST)) {
+        if (me->may_close && chance(1000) == 0) {
             ilk_mpmc_close(me->mpmc);
-        }
-    } else {
-        while (mpmc_consume(me->mpmc, &me->popped[index - PRODUCERS])) {
-            if (me->may_close && chance(1000) == 0) {
-                ilk_mpmc_close(me->mpmc);
-            }
         }
     }
 }
