@@ -224,6 +224,9 @@ void faults_end_disturbance(void) {
             pthread_join(disturbers[i], NULL);
         }
     }
+}
+
+void faults_check(void) {
     expect(ilk_semaphore_value(&handled) == handlers);
     ilk_semaphore_destroy(&handled);
     ilk_rwlock_destroy(&handlers_lock);

@@ -199,10 +199,10 @@ static const char *run_round(uint64_t seed) {
         double begin = now();
         usleep(25000);
         watch.running += now() - begin;
-        if (is_chosen(fault_of_stops) && chance(150) == 0) {
+        bool may_stop = !shared->is_ending; /* a stop wakes sleepers, and would hide a lost wake-up */
+        if (may_stop && is_chosen(fault_of_stops) && chance(150) == 0) {
             stop(child, fault_of_stops, chance(2000000));
-        }
-        if (is_chosen(fault_of_quota_periods) && !has_group) {
+        } else if (may_stop && is_chosen(fault_of_quota_periods) && !has_group) {
             stop(child, fault_of_quota_periods, 25000);
         }
         if (is_interrupted || hangs(&watch)) {

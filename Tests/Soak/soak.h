@@ -40,8 +40,9 @@ enum { MOST_ROWS = 160 };
 /* Memory of both processes. */
 struct shared {
     uint64_t seed;
-    const char *origin; /* where the child has the first of its strings */
-    uint32_t chosen;    /* bits of enum fault */
+    const char *origin;      /* where the child has the first of its strings */
+    uint32_t chosen;         /* bits of enum fault */
+    _Atomic(bool) is_ending; /* every thread is to end */
     _Atomic(uint64_t) happened[faults];
     struct row rows[MOST_ROWS];
 };
@@ -90,9 +91,10 @@ static inline void happens(enum fault fault) {
 }
 
 uint32_t faults_of(uint64_t seed);
-void faults_before_start(void);    /* before the child's program: the library finds them there */
-void faults_disturb(void);         /* begins the threads that send signals and fork */
-void faults_end_disturbance(void); /* ends them, and checks what handlers did */
+void faults_before_start(void); /* before the child's program: the library finds them there */
+void faults_disturb(void);      /* begins the threads that send signals and fork */
+void faults_end_disturbance(void);
+void faults_check(void); /* what handlers did */
 void faults_refuse_late(void);
 void faults_schedule(int number); /* of the calling thread, which is the crews' so-many-th */
 
