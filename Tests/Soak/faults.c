@@ -10,6 +10,7 @@
 #include <linux/membarrier.h>
 #include <linux/seccomp.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -170,6 +171,9 @@ static void *fork_again(void *unused) {
         int status = -1;
         while (waitpid(child, &status, 0) != child) {
             expect(errno == EINTR);
+        }
+        if (status != 0) {
+            fprintf(stderr, "soak: a child of fork ended with wait status %#x\n", (unsigned)status);
         }
         expect(status == 0);
         happens(fault_of_forks);

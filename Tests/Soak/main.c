@@ -120,7 +120,7 @@ struct watch {
 };
 
 static void print_file(const char *folder, const char *thread, const char *name) {
-    char path[320], text[512];
+    char path[512], text[512];
     snprintf(path, sizeof path, "%s/%s/%s", folder, thread, name);
     FILE *file = fopen(path, "re");
     if (file != NULL && fgets(text, sizeof text, file) != NULL) {
