@@ -181,6 +181,7 @@ static void run_half(double seconds) {
     for (int row = 1; row < rows; row++) {
         pthread_join(threads[row], NULL);
     }
+    at("end of a half");
     faults_check();
     for (struct crew *crew = crews; crew < end; crew++) {
         pthread_barrier_destroy(&crew->meeting);

@@ -33,7 +33,8 @@ struct rwlock {
     ilk_rwlock lock;
     struct guarded it;
     bool is_made;
-    uint32_t writes; /* one call in so many */
+    uint32_t reads;  /* of each thread, before other calls */
+    uint32_t writes; /* then, one call in so many */
 };
 
 static void set_up_rwlock(void *state, int variant) {
@@ -46,7 +47,10 @@ static void set_up_rwlock(void *state, int variant) {
         (variant != 0 ? ilk_rwlock_init_plain : ilk_rwlock_init)(&me->lock);
     }
     me->is_made = true;
-    me->writes = chance(4) == 0 ? 3000 : 2 + chance(6);
+    me->writes = 2 + chance(6);
+    me->reads = chance(4) != 0   ? 0
+                : chance(3) != 0 ? 6000
+                                 : 100000; /* the latter: readers leave the fence out */
 }
 
 static void read_rwlock(struct rwlock *me) {
@@ -112,8 +116,8 @@ static bool take_rwlock(struct rwlock *me) {
 
 static void use_rwlock(void *state, int index) {
     struct rwlock *me = state;
-    for (uint32_t i = 0; i < (me->writes > 100 ? 6000 : 300); i++) {
-        if (chance(me->writes) != 0) {
+    for (uint32_t i = 0; i < me->reads + 300; i++) {
+        if (i < me->reads || chance(me->writes) != 0) {
             read_rwlock(me);
         } else if (take_rwlock(me)) {
             write_it(&me->it, index);
