@@ -9,17 +9,15 @@
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-enum { MOST_CREWS = 32, MOST_THREADS = 8 };
+enum { MOST_CREWS = 32 };
 
 struct crew {
     const struct activity *activity;
     void *state;
     pthread_barrier_t meeting;
     bool is_last; /* the first thread decides; the meeting orders it */
-    int copy;
 };
 
 struct member {
@@ -135,10 +133,10 @@ static struct crew crews[MOST_CREWS];
 static struct member members[MOST_ROWS];
 static pthread_t threads[MOST_ROWS];
 
-static int add_crews(const struct activity *activity, int copy, struct crew **next, int rows) {
+static int add_crews(const struct activity *activity, struct crew **next, int rows) {
     for (; activity->threads > 0; activity++) {
         struct crew *crew = (*next)++;
-        *crew = (struct crew){.activity = activity, .state = __real_calloc(1, activity->size), .copy = copy};
+        *crew = (struct crew){.activity = activity, .state = __real_calloc(1, activity->size)};
         pthread_barrier_init(&crew->meeting, NULL, (unsigned)activity->threads);
         for (int index = 0; index < activity->threads; index++, rows++) {
             struct row *row = &shared->rows[rows];
@@ -157,7 +155,7 @@ static void run_half(double seconds) {
     for (int copy = 0; copy < (is_chosen(fault_of_twice_the_threads) ? 2 : 1); copy++) {
         const struct activity *all[] = {locks, meetings, rings, wait_sets, pools};
         for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-            rows = add_crews(all[i], copy, &end, rows);
+            rows = add_crews(all[i], &end, rows);
         }
     }
     for (int row = 1; row < rows; row++) {
