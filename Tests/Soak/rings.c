@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Rings: what was pushed is popped once, a producer's elements in their order, also beside a close. Every other episode
+ * has no close, which would wake a thread whose wake-up was lost: each consumer takes as many as it knows will come.
+ */
+#include "soak.h"
+
+enum { PRODUCERS = 3, CONSUMERS = 3, MOST = 7 };
+
+/* The check finds an element that was read while it was written. */
+struct element {
+    uint64_t producer, number, check;
+};
+
+static struct element element_of(uint64_t producer, uint64_t number) {
+    return (struct element){producer, number, producer ^ ~number};
+}
+
+static size_t fill(struct element *elements, size_t count, uint64_t producer, uint64_t number) {
+    for (size_t i = 0; i < count; i++) {
+        elements[i] = element_of(producer, number + i);
+    }
+    return count;
+}
+
+/* What came out for a thread. */
+struct sums {
+    uint64_t count, sum, next[PRODUCERS];
+};
+
+static void take(struct sums *sums, const struct element *elements, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        struct element element = elements[i];
+        expect(element.producer < PRODUCERS && element.check == (element.producer ^ ~element.number));
+        expect(element.number >= sums->next[element.producer]);
+        sums->next[element.producer] = element.number + 1;
+        sums->count++;
+        sums->sum += element.number * PRODUCERS + element.producer;
+    }
+}
+
+struct ring {
+    ilk_spsc *spsc;
+    ilk_mpmc *mpmc;
+    size_t elements; /* of each producer */
+    bool is_exact;
+    bool may_close; /* a consumer, early */
+    _Atomic(int) producing;
+    struct sums pushed[PRODUCERS], evicted[PRODUCERS], popped[CONSUMERS];
+};
+
+static void set_up_ring(void *state, int is_mpmc) {
+    struct ring *me = state;
+    *me = (struct ring){.producing = is_mpmc ? PRODUCERS : 1, .is_exact = chance(2) == 0};
+    me->may_close = !me->is_exact && chance(2) == 0;
+    me->elements = me->is_exact ? 1 + chance(20) : 600;
+    ilk_status status;
+    size_t capacity = 1 + chance(chance(2) == 0 ? 4 : 64);
+    do {
+        at("create");
+        status = is_mpmc ? ilk_mpmc_create(&me->mpmc, capacity, sizeof(struct element))
+                         : ilk_spsc_create(&me->spsc, capacity, sizeof(struct element));
+    } while (status == ILK_NOMEM);
+    expect(status == ILK_OK);
+}
+
+static void check_ring(void *state, bool is_last) {
+    struct ring *me = state;
+    struct sums in = {0}, out = {0};
+    (void)is_last;
+    for (int i = 0; i < PRODUCERS; i++) {
+        in.count += me->pushed[i].count;
+        in.sum += me->pushed[i].sum;
+        out.count += me->evicted[i].count + me->popped[i].count;
+        out.sum += me->evicted[i].sum + me->popped[i].sum;
+    }
+    expect(in.count == out.count && in.sum == out.sum);
+    expect(me->may_close || in.count == (me->spsc != NULL ? 1 : PRODUCERS) * me->elements);
+    ilk_spsc_destroy(me->spsc);
+    ilk_mpmc_destroy(me->mpmc);
+}
+
+/* ---- Both rings have these calls ---- */
+
+#define RING(name)                                                                                           \
+    static void name##_produce(ilk_##name *ring, struct sums *pushed, uint64_t me, uint64_t most) {          \
+        uint64_t number = pushed->next[me];                                                                  \
+        struct element elements[MOST], *slots;                                                               \
+        size_t count = fill(elements, 1 + chance(most < MOST ? (uint32_t)most : MOST), me, number);          \
+        switch (chance(4)) {                                                                                 \
+        case 0:                                                                                              \
+            at(#name " try_push");                                                                           \
+            count = ilk_##name##_try_push(ring, elements, sizeof *elements);                                 \
+            break;                                                                                           \
+        case 1:                                                                                              \
+            at(#name " try_push_many");                                                                      \
+            count = ilk_##name##_try_push_many(ring, elements, count, sizeof *elements);                     \
+            break;                                                                                           \
+        case 2:                                                                                              \
+            at(#name " reserve");                                                                            \
+            if ((slots = ilk_##name##_reserve(ring, &count)) != NULL) {                                      \
+                fill(slots, count, me, number);                                                              \
+                ilk_##name##_commit(ring, count);                                                            \
+            }                                                                                                \
+            break;                                                                                           \
+        default:                                                                                             \
+            at(#name " push_until");                                                                         \
+            count = ilk_##name##_push_until(ring, elements, sizeof *elements, some_deadline()) == ILK_OK;    \
+        }                                                                                                    \
+        fill(elements, count, me, number);                                                                   \
+        take(pushed, elements, count);                                                                       \
+    }                                                                                                        \
+    /* False: drained. */                                                                                    \
+    static bool name##_consume(ilk_##name *ring, struct sums *popped, uint64_t most) {                       \
+        struct element elements[MOST];                                                                       \
+        const struct element *shown;                                                                         \
+        size_t count = 1 + chance(most < MOST ? (uint32_t)most : MOST);                                      \
+        ilk_status status = ILK_OK;                                                                          \
+        switch (chance(4)) {                                                                                 \
+        case 0:                                                                                              \
+            at(#name " try_pop");                                                                            \
+            count = ilk_##name##_try_pop(ring, elements, sizeof *elements);                                  \
+            break;                                                                                           \
+        case 1:                                                                                              \
+            at(#name " try_pop_many");                                                                       \
+            count = ilk_##name##_try_pop_many(ring, elements, count, sizeof *elements);                      \
+            break;                                                                                           \
+        case 2:                                                                                              \
+            at(#name " peek");                                                                               \
+            if ((shown = ilk_##name##_peek(ring, &count)) != NULL) {                                         \
+                take(popped, shown, count);                                                                  \
+                ilk_##name##_release(ring, count);                                                           \
+            }                                                                                                \
+            return true;                                                                                     \
+        default:                                                                                             \
+            at(#name " pop_until");                                                                          \
+            status = ilk_##name##_pop_until(ring, elements, sizeof *elements, some_deadline());              \
+            count = status == ILK_OK;                                                                        \
+        }                                                                                                    \
+        take(popped, elements, count);                                                                       \
+        return status != ILK_CLOSED;                                                                         \
+    }
+
+RING(spsc)
+RING(mpmc)
+
+static void produced(struct ring *me) {
+    if (atomic_fetch_sub(&me->producing, 1) == 1 && !me->is_exact) {
+        me->spsc != NULL ? ilk_spsc_close(me->spsc) : ilk_mpmc_close(me->mpmc);
+    }
+}
+
+static void use_spsc(void *state, int index) {
+    struct ring *me = state;
+    struct sums *pushed = me->pushed, *popped = me->popped;
+    if (index == 0) {
+        while (pushed->count < me->elements && !ilk_spsc_is_closed(me->spsc)) {
+            spsc_produce(me->spsc, pushed, 0, me->elements - pushed->count);
+        }
+        produced(me);
+        return;
+    }
+    while ((!me->is_exact || popped->count < me->elements) &&
+           spsc_consume(me->spsc, popped, me->is_exact ? me->elements - popped->count : MOST)) {
+        expect(popped->next[0] == popped->count); /* none is missing */
+        if (me->may_close && chance(300) == 0) {
+            ilk_spsc_close(me->spsc);
+        }
+    }
+}
+
+static void overwrite(struct ring *me, int index) {
+    struct element element = element_of((uint64_t)index, me->pushed[index].next[index]), evicted;
+    at("ilk_mpmc_push_overwriting");
+    take(&me->pushed[index], &element, 1);
+    if (ilk_mpmc_push_overwriting(me->mpmc, &element, sizeof element, &evicted)) {
+        take(&me->evicted[index], &evicted, 1);
+    }
+}
+
+static void use_mpmc(void *state, int index) {
+    struct ring *me = state;
+    if (index < PRODUCERS) {
+        struct sums *pushed = &me->pushed[index];
+        while (pushed->count < me->elements && !ilk_mpmc_is_closed(me->mpmc)) {
+            if (!me->is_exact && chance(8) == 0) {
+                overwrite(me, index);
+            } else {
+                mpmc_produce(me->mpmc, pushed, (uint64_t)index, me->elements - pushed->count);
+            }
+        }
+        produced(me);
+        return;
+    }
+    struct sums *popped = &me->popped[index - PRODUCERS];
+    while ((!me->is_exact || popped->count < me->elements) &&
+           mpmc_consume(me->mpmc, popped, me->is_exact ? me->elements - popped->count : MOST)) {
+        if (me->may_close && chance(1000) == 0) {
+            ilk_mpmc_close(me->mpmc);
+        }
+    }
+}
+
+const struct activity rings[] = {
+    {number_of_spsc, 2, sizeof(struct ring), 0, set_up_ring, use_spsc, check_ring},
+    {number_of_mpmc, PRODUCERS + CONSUMERS, sizeof(struct ring), 1, set_up_ring, use_mpmc, check_ring},
+    {.threads = 0},
+};
