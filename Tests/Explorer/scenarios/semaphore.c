@@ -402,6 +402,39 @@ EX_SCENARIO(barging_bound_busy){
     .modes = EX_SC,
 };
 
+/* The first has counted the permit as its own when another thread takes it: it stays the first. */
+static void be_behind(void) {
+    await_first();
+    wait_plainly();
+}
+static void await_two(void) {
+    while ((ilk_atomic_load(&s.semaphore.queue, memory_order_relaxed) & ILK__SEMAPHORE_WAITER_COUNT) < 2 ||
+           (ilk_atomic_load(&s.semaphore.word, memory_order_relaxed) & ILK__SEMAPHORE_QUEUE_LOCKED) != 0) {
+        ilk_cpu_relax();
+    }
+}
+static void pass_the_first_of_two(void) {
+    await_two();
+    give_one();
+    if (ilk_semaphore_try_wait(&s.semaphore)) {
+        while (!ex_is_waiting(1)) {
+            ilk_cpu_relax();
+        }
+        give_one();
+        ex_expect(!ilk_semaphore_try_wait(&s.semaphore), "a thread whose turn it was was passed again");
+    }
+    give_one();
+}
+EX_SCENARIO(barging_first){
+    .name = "semaphore-barging-stays-first",
+    .claim = "a thread is passed so often, and then has the next permit",
+    .setup = setup_barging_empty,
+    .threads = {wait_plainly, be_behind, pass_the_first_of_two},
+    .titles = {"first", "second", "passes the first"},
+    .check = check_end,
+    .modes = EX_SC,
+};
+
 static void setup_barging_heap(void) {
     setup_heap();
     ilk_semaphore_init_barging(s.heap, 0);
@@ -435,6 +468,8 @@ EX_MUST_REACH(states){
     {"semaphore-barging-use-use_twice semaphore-barging-wait-signal_and_retake",
      {EX_SEMAPHORE_BARGED, EX_SEMAPHORE_IN_TURN, EX_SEMAPHORE_UNSERVED}},
     {"semaphore-barging-bound*", {EX_SEMAPHORE_PASSED, EX_SEMAPHORE_IN_TURN, EX_SEMAPHORE_HANDS_OVER}},
+    {"semaphore-barging-stays-first",
+     {EX_SEMAPHORE_PASSED, EX_SEMAPHORE_IN_TURN, EX_SEMAPHORE_HANDS_OVER, EX_SEMAPHORE_UNSERVED}},
     {"semaphore-barging-*until* semaphore-barging-*late-waiter",
      {EX_SEMAPHORE_LATE_IN_QUEUE, EX_SEMAPHORE_LATE_AND_CALLED}},
 };
