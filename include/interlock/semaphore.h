@@ -42,7 +42,9 @@
  *      signal handler may call all three, whatever it interrupted. (Not with the pthread park backend.)
  *   F  A semaphore of ilk_semaphore_init_barging keeps B to E, and not A: any thread may take a permit that lies there,
  *      before threads that wait. A signal wakes the first in the queue, which sleeps again if the permit is gone. When
- *      the first has been passed at 16 such wake-ups, no thread overtakes it until it has a permit.
+ *      the first has been passed at 16 such wake-ups, other threads leave the permits to it until it has one, but for a
+ *      thread that was about to take one. Right after, a try may find none beside free ones. Permits for waiters count
+ *      towards the maximum.
  *
  * In order of arrival each hand-over to a sleeper lasts as long as waking it. Where threads take a permit for less than
  * that, and more of them want one than there are cores, barging does a hundred times as many calls (docs/rings.md). The
