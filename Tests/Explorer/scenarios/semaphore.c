@@ -435,6 +435,41 @@ EX_SCENARIO(barging_first){
     .modes = EX_SC,
 };
 
+/* Its permit was taken before it had left the queue's lock: it goes back to where it stood, behind the first, which has
+ * been passed (in the explorer once is enough). */
+static void queue_behind(void) {
+    await_first();
+    ilk_semaphore_wait(&s.semaphore);
+}
+static void give_two_and_pass(void) {
+    await_first();
+    ilk_semaphore_signal(&s.semaphore, 2);
+    const uint32_t word = ilk_atomic_load(&s.semaphore.word, memory_order_relaxed);
+    const bool is_called = (word & ILK__SEMAPHORE_QUEUE_LOCKED) == 0;
+    uint32_t taken = 0;
+    while (taken < 2 && ilk_semaphore_try_wait(&s.semaphore)) {
+        taken++;
+    }
+    if (taken == 2) {
+        while (!ex_is_waiting(1) || !ex_is_waiting(2)) {
+            ilk_cpu_relax();
+        }
+        ilk_semaphore_signal(&s.semaphore, 1);
+        taken--;
+        ex_expect(!is_called || !ilk_semaphore_try_wait(&s.semaphore), "one that was passed is passed again");
+    }
+    ilk_semaphore_signal(&s.semaphore, taken);
+}
+EX_SCENARIO(barging_place){
+    .name = "semaphore-barging-keeps-its-place",
+    .claim = "a thread is passed so often, and then has the next permit",
+    .setup = setup_barging_empty,
+    .threads = {wait_plainly, queue_behind, give_two_and_pass},
+    .titles = {"first", "second", "passes them"},
+    .check = check_end,
+    .modes = EX_SC,
+};
+
 static void setup_barging_heap(void) {
     setup_heap();
     ilk_semaphore_init_barging(s.heap, 0);
