@@ -122,7 +122,8 @@ ILK_MUST_USE ilk_status ilk_semaphore_wait_until(ilk_semaphore *semaphore, uint6
 static inline void ilk_semaphore_signal(ilk_semaphore *semaphore, uint32_t permits);
 
 /* Adds `permits`: true when they were added. Does not block (E). False, and none added: there would be more than
- * ILK_SEMAPHORE_MAX. Permits for waiters are not counted, but beside a thread that is changing the queue. */
+ * ILK_SEMAPHORE_MAX. Permits for waiters are not counted, but beside a thread that is changing the queue, and
+ * where it barges. */
 ILK_MUST_USE bool ilk_semaphore_try_signal(ilk_semaphore *semaphore, uint32_t permits);
 
 /* The permits there less the number of queued threads: a snapshot that may be old, for traces and tests,

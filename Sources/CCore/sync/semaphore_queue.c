@@ -19,8 +19,9 @@
  *   asleep     itself, late                                         gone
  * Must not happen: permits lie beside waiters of whom fewer are called, and no thread has the queue lock.
  *
- * When the first in the queue has been passed ILK__SEMAPHORE_MOST_PASSED times, IN_TURN is up, and no thread takes a
- * permit beside the queue until that waiter is served. So each waiter comes to the front, and then has a permit.
+ * When the first in the queue has been passed ILK__SEMAPHORE_MOST_PASSED times, IN_TURN is up, and a thread that
+ * sees it takes no permit beside the queue until that waiter is served. So each waiter comes to the front, and then
+ * has a permit.
  */
 #include "sync/semaphore_queue.h"
 #include "diagnostics/misuse.h"
@@ -57,7 +58,8 @@ ILK_COLD ILK_NORETURN static void refuse_permits(const ilk_semaphore *semaphore,
                 (unsigned)permits, (unsigned)there, (unsigned)ILK_SEMAPHORE_MAX);
 }
 
-/* SE12 relaxed: the count belongs to the queue lock; BARGES does not change; IN_TURN is a hint without the lock. */
+/* SE12 relaxed: the count belongs to the queue lock; BARGES does not change; IN_TURN is a hint without the
+ * lock: one that sees it late passes the waiter once more. */
 static uint32_t queue_word(const ilk_semaphore *semaphore) ILK_NONBLOCKING {
     return ilk_atomic_load(&semaphore->queue, memory_order_relaxed); /* SE12 */
 }
