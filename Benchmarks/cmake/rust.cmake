@@ -46,8 +46,9 @@ function(interlock_bench_crate name folder library)
 endfunction()
 
 interlock_bench_crate(rust rust interlock_bench_peers
-    CRATES parking_lot-0.12 crossbeam-queue-0.3
-    PEERS parking_lot=librust-parking-lot-dev crossbeam=librust-crossbeam-queue-dev)
+    CRATES parking_lot-0.12 crossbeam-queue-0.3 crossbeam-channel-0.5
+    PEERS parking_lot=librust-parking-lot-dev crossbeam=librust-crossbeam-queue-dev
+          crossbeam_channel=librust-crossbeam-channel-dev)
 interlock_bench_crate(rust_pools pool/rust interlock_bench_pools
     CRATES rayon-1
     PEERS rayon=librust-rayon-dev)

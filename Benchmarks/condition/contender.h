@@ -7,12 +7,11 @@
 #ifndef INTERLOCK_BENCHMARKS_CONDITION_CONTENDER_H
 #define INTERLOCK_BENCHMARKS_CONDITION_CONTENDER_H
 
-#include <chrono>
+#include "../runner/spans.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <thread>
-#include <vector>
 
 namespace bench {
 
@@ -25,28 +24,6 @@ struct Contender {
     double (*buffer)(unsigned producers, unsigned consumers, unsigned count); /* a buffer of 64 places */
     double (*distinct)(unsigned waiters, unsigned count); /* each waits for a number of its own */
 };
-
-struct Enlisted {
-    Enlisted(int position, Contender contender);
-};
-std::vector<Contender> contenders();
-
-template <class Work> double nanoseconds(Work work) {
-    const auto begin = std::chrono::steady_clock::now();
-    work();
-    return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count();
-}
-
-/* Runs `bodies` on threads of their own until all have ended. */
-template <class Body> void run_threads(unsigned count, Body body) {
-    std::vector<std::thread> threads;
-    for (unsigned index = 0; index < count; index++) {
-        threads.emplace_back([&body, index] { body(index); });
-    }
-    for (std::thread &thread : threads) {
-        thread.join();
-    }
-}
 
 template <class Lock> double measure_turns(unsigned count) {
     struct State {

@@ -18,7 +18,7 @@ sys.path[:0] = [HERE, os.path.join(HERE, "..", "..", "scripts", "lib")]
 import bench_page
 import bench_report
 import charts
-from bench_table_test import CONDITION, COSTS, HEAD, MUTEX, OPERATIONS, POOL, README, RINGS, RWLOCK, SWIFT, content, tree
+from bench_table_test import CONDITION, COSTS, HEAD, MUTEX, OPERATIONS, POOL, README, RINGS, RWLOCK, SWIFT, WAIT_SET, content, tree
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -40,6 +40,7 @@ RESULTS = {
     "rings": with_percentiles(RINGS, "round_trips"),
     "mutex": {**with_percentiles(MUTEX, "round_trips"), "waits": []},
     "condition": CONDITION,
+    "wait_set": WAIT_SET,
     "pool": with_percentiles(POOL, "wake_ups"),
     "swift": SWIFT,
     "operations": OPERATIONS,

@@ -124,11 +124,18 @@ def mutex(result):
 
 
 def condition(result):
-    yield Section("What does waiting under a lock for a condition cost?",
-                  [charts.bars(cell.get("cell", str), "ns a hand-over",
-                               [charts.Bar(name, cell.numbers(name), name.startswith("ilk_")) for name in cell.value
-                                if name != "cell"], True)
-                   for cell in result.children("conditions")], "")
+    yield spans(result, "What does waiting under a lock for a condition cost?", "ns a hand-over")
+
+
+def wait_set(result):
+    yield spans(result, "What does a thread cost that serves three rings?", "ns an element")
+
+
+def spans(result, question, unit):
+    return Section(question, [charts.bars(span.get("span", str), unit,
+                                          [charts.Bar(name, span.numbers(name), name.startswith("ilk_"))
+                                           for name in span.value if name != "span"], True)
+                              for span in result.children("spans")], "")
 
 
 def pool(result):
@@ -179,8 +186,8 @@ def diagnosis(result):
                    for call in result.children("calls")], "Diagnosis off, and each of its parts on.")
 
 
-SUITES = {"rwlock": rwlock, "rings": rings, "mutex": mutex, "condition": condition, "pool": pool, "swift": swift,
-          "operations": operations, "diagnosis": diagnosis}
+SUITES = {"rwlock": rwlock, "rings": rings, "mutex": mutex, "condition": condition, "wait_set": wait_set,
+          "pool": pool, "swift": swift, "operations": operations, "diagnosis": diagnosis}
 
 
 # ---- The page ----

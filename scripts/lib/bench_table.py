@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tables of figures in docs/benchmarks.md, from what the benchmarks wrote.
 
-A result is the JSON of one suite (rwlock, rings, mutex, condition, pool, swift, operations). For each setting the table
-gives our median, the best peer's, the ratio of these two, more than 1 where ours is better, and the lowest and the highest
-ratio of a round. The best peer is of our kind: a lock that parks and whose slowest thread gets a tenth of the fastest or more;
+A result is the JSON of one suite (rwlock, rings, mutex, condition, wait_set, pool, swift, operations). For each setting
+the table gives our median, the best peer's, the ratio of these two, more than 1 where ours is better, and the lowest and the
+highest ratio of a round. The best peer is of our kind: a lock that parks and whose slowest thread gets a tenth of the fastest or more;
 beside `ilk_mpmc` a bounded ring for many threads; beside an operation, Foundation's in its own queue. Where a result says
 what one operation executes, another table gives that of all contenders.
 """
@@ -218,11 +218,20 @@ def mutex(result):
 
 
 def condition(result):
+    yield "Waiting under a lock for a condition", "a hand-over", spans(result)
+
+
+def wait_set(result):
+    yield "One thread that serves three rings", "an element", spans(result)
+
+
+def spans(result):
+    """Of a suite that measures by Benchmarks/runner/spans.h."""
     rows = []
-    for cell in result.children("conditions"):
-        samples = {name: cell.numbers(name) for name in cell.value if name != "cell"}
-        rows += [span_row(cell.get("cell", str), samples, ours) for ours in samples if ours.startswith("ilk_")]
-    yield "Waiting under a lock for a condition", "a hand-over", rows
+    for span in result.children("spans"):
+        samples = {name: span.numbers(name) for name in span.value if name != "span"}
+        rows += [span_row(span.get("span", str), samples, ours) for ours in samples if ours.startswith("ilk_")]
+    return rows
 
 
 def pool(result):
@@ -329,8 +338,8 @@ def time_row(setting, times, ours, best):
     return compared(setting, ours, [times[ours]], (best[0], [best[1]]) if best else None, False, duration)
 
 
-SUITES = {"rwlock": rwlock, "rings": rings, "mutex": mutex, "condition": condition, "pool": pool, "swift": swift,
-          "operations": operations}
+SUITES = {"rwlock": rwlock, "rings": rings, "mutex": mutex, "condition": condition, "wait_set": wait_set,
+          "pool": pool, "swift": swift, "operations": operations}
 WITHOUT_TABLES = ("diagnosis",)
 
 

@@ -20,7 +20,7 @@ struct Judged {
     }
     void changed(size_t) {}
 };
-const Enlisted judged(6, contender<Judged>("absl::Mutex::Await"));
+const Enlisted<Contender> judged(6, contender<Judged>("absl::Mutex::Await"));
 
 struct Signalled {
     absl::Mutex mutex;
@@ -40,6 +40,6 @@ struct Signalled {
         conditions[queue].Signal();
     }
 };
-const Enlisted signalled(7, contender<Signalled>("absl::CondVar"));
+const Enlisted<Contender> signalled(7, contender<Signalled>("absl::CondVar"));
 
 } // namespace

@@ -20,7 +20,7 @@ struct Judged {
     }
     void changed(size_t) {}
 };
-const Enlisted judged(0, contender<Judged>("ilk_mutex, predicate"));
+const Enlisted<Contender> judged(0, contender<Judged>("ilk_mutex, predicate"));
 
 struct Written {
     ilk_rwlock rwlock = ILK_RWLOCK_INIT;
@@ -35,7 +35,7 @@ struct Written {
     }
     void changed(size_t) {}
 };
-const Enlisted written(1, contender<Written>("ilk_rwlock, predicate"));
+const Enlisted<Contender> written(1, contender<Written>("ilk_rwlock, predicate"));
 
 struct Signalled {
     ilk_mutex mutex = ILK_MUTEX_INIT;
@@ -55,6 +55,6 @@ struct Signalled {
         ilk_condition_signal(&conditions[queue]);
     }
 };
-const Enlisted signalled(2, contender<Signalled>("ilk_condition"));
+const Enlisted<Contender> signalled(2, contender<Signalled>("ilk_condition"));
 
 } // namespace

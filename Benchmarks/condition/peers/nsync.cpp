@@ -32,7 +32,7 @@ struct Judged {
     }
     void changed(size_t) {}
 };
-const Enlisted judged(4, contender<Judged>("nsync_mu_wait"));
+const Enlisted<Contender> judged(4, contender<Judged>("nsync_mu_wait"));
 
 struct Signalled {
     nsync::nsync_mu mu = NSYNC_MU_INIT;
@@ -52,6 +52,6 @@ struct Signalled {
         nsync::nsync_cv_signal(&conditions[queue]);
     }
 };
-const Enlisted signalled(5, contender<Signalled>("nsync_cv"));
+const Enlisted<Contender> signalled(5, contender<Signalled>("nsync_cv"));
 
 } // namespace

@@ -30,6 +30,6 @@ struct System {
         pthread_cond_signal(&conditions[queue]);
     }
 };
-const Enlisted enlisted(3, contender<System>("pthread_cond_t"));
+const Enlisted<Contender> enlisted(3, contender<System>("pthread_cond_t"));
 
 } // namespace

@@ -6,3 +6,4 @@
 mod common;
 mod rings;
 mod rwlock;
+mod select;
