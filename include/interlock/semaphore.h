@@ -42,7 +42,7 @@
  *      signal handler may call all three, whatever it interrupted. (Not with the pthread park backend.)
  *   F  A semaphore of ilk_semaphore_init_barging keeps B to E, and not A: any thread may take a permit that lies there,
  *      before threads that wait. A signal wakes the first in the queue, which sleeps again if the permit is gone. When
- *      the first has been passed at 16 such wake-ups, other threads leave the permits to it until it has one, but for a
+ *      the first has been passed at 16 such wake-ups, other threads leave it the permits until it has one, but for a
  *      thread that was about to take one. Right after, a try may find none beside free ones. Permits for waiters count
  *      towards the maximum.
  *
