@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A run's machine, compiler, and load by other processes, as the C suites write them. Workshop/Benchmarks/Operations has
-// a link to this file.
+// A run's machine, compiler, and load by other processes, as the C suites write them.
+// Workshop/Benchmarks/Operations has a link to this file.
 
 import Foundation
 
