@@ -8,7 +8,7 @@ import tempfile
 import time
 import unittest
 
-LIBRARY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "Consumers", "lib.sh")
+LIBRARY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "Workshop", "Consumers", "lib.sh")
 
 
 class HangingBuildTest(unittest.TestCase):
