@@ -129,7 +129,7 @@ class AreasTest(unittest.TestCase):
         for path in ("Sources/CCore/wait/fence.c", "include/interlock/inline/atomic.h", "Tests/CCoreTests/support/check.c", "cmake/x"):
             changed = [path, "Sources/CCore/ring/mpmc.c"]
             self.assertEqual(ask(changed, "changed_c_tests"), "", path)
-        self.assertEqual(ask(["Tests/Explorer/memory.c"], "changed_scenarios"), "--quick")
+        self.assertEqual(ask(["Workshop/Explorer/memory.c"], "changed_scenarios"), "--quick")
         suites = ask(["Sources/SwiftFacade/Sync/Internal/X.swift", "Sources/SwiftFacade/Pool/Queue/Jobs/Job.swift"], "changed_suites")
         self.assertIn("SingleFlightCacheTests", suites)
 
@@ -166,7 +166,7 @@ class AreasTest(unittest.TestCase):
             others = [name for other in CALLS if other != part for name in
                       {"ring": "spsc mpmc ring", "sync": "semaphore latch barrier mutex"}.get(other, other).split()]
             seen = 0
-            for path, text in contents("Tests/Explorer/scenarios/*.c"):
+            for path, text in contents("Workshop/Explorer/scenarios/*.c"):
                 if re.search(calls, text) and not os.path.basename(path).startswith(tuple(others)):
                     # Where macros make the names, they begin as the file does.
                     names = re.findall(r'\.name = "([^"]*)"', text) or [os.path.basename(path)]
@@ -211,7 +211,7 @@ class AreasTest(unittest.TestCase):
         with open(os.path.join(ROOT, "Tests/CCoreTests/CMakeLists.txt"), encoding="utf-8") as file:
             groups |= set(re.findall(r"\w+", file.read())) | {"examples"}
         scenarios = subprocess.run(
-            "cat Tests/Explorer/scenarios/*.[ch]", shell=True, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+            "cat Workshop/Explorer/scenarios/*.[ch]", shell=True, cwd=ROOT, capture_output=True, text=True, check=True).stdout
         rows = table() + [[[], ask([], 'echo "$COMMON_C_TESTS"').split(), [], []]]
         for paths, prefixes, names, folders in rows:
             for path in paths:

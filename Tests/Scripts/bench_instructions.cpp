@@ -8,8 +8,8 @@
  *     hung       with a loop that sleeps for ever
  *     ended      with a loop that ends its process
  */
-#include "../../Benchmarks/runner/instruction.h"
-#include "../../Benchmarks/runner/instructions.h"
+#include "../../Workshop/Benchmarks/runner/instruction.h"
+#include "../../Workshop/Benchmarks/runner/instructions.h"
 
 #include <cerrno>
 #include <cstddef>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What counts the benchmarks' instructions (Benchmarks/runner/stepped.h), on loops of known instructions."""
+"""What counts the benchmarks' instructions (Workshop/Benchmarks/runner/stepped.h), on loops of known instructions."""
 
 import json
 import os
@@ -11,7 +11,7 @@ import tempfile
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
-RUNNER = HERE.parents[1] / "Benchmarks/runner"
+RUNNER = HERE.parents[1] / "Workshop/Benchmarks/runner"
 SOURCES = ("instruction", "instructions", "stepped", "report", "clock", "slice")
 COMPILER = os.environ.get("CXX") or shutil.which("clang++") or shutil.which("c++")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The machine's state in the benchmarks: the checks of Benchmarks/state/self_test.cpp, what a suite prints, and the
+"""The machine's state in the benchmarks: the checks of Workshop/Benchmarks/state/self_test.cpp, what a suite prints, and the
 values of --until-quiet. Compiles the runner, without peers."""
 
 import concurrent.futures
@@ -25,8 +25,8 @@ class State(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.folder.cleanup)
-        sources = [ROOT / f"Benchmarks/runner/{name}.cpp" for name in RUNNER]
-        own = [ROOT / "Benchmarks/state/main.cpp", ROOT / "Benchmarks/state/self_test.cpp", ROOT / "Tests/Scripts/bench_suite.cpp"]
+        sources = [ROOT / f"Workshop/Benchmarks/runner/{name}.cpp" for name in RUNNER]
+        own = [ROOT / "Workshop/Benchmarks/state/main.cpp", ROOT / "Workshop/Benchmarks/state/self_test.cpp", ROOT / "Tests/Scripts/bench_suite.cpp"]
         compiler = os.environ.get("CXX", "c++")
 
         def compiled(source):

@@ -2,7 +2,7 @@
  *
  * A suite of two tables with one contender, for bench_state_test.py.
  */
-#include "../../Benchmarks/runner/suite.h"
+#include "../../Workshop/Benchmarks/runner/suite.h"
 
 #include <cstdio>
 

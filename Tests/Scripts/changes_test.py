@@ -36,11 +36,11 @@ class Changes(unittest.TestCase):
         self.assertIn("Nothing changed that a step of the second tier is for.", said)
 
     def test_a_change_is_what_differs_from_the_last_proof(self):
-        self.tree.write("Tests/ABI/x")
+        self.tree.write("Workshop/ABI/x")
         self.tree.commit()
-        self.tree.write("Benchmarks/x")
+        self.tree.write("Workshop/Benchmarks/x")
         self.tree.commit()  # the last commit is not the only one
-        self.tree.write("Tests/Packages/x")
+        self.tree.write("Workshop/Packages/x")
         steps, _, _ = self.changed()  # nor are commits all
         self.assertEqual(set(steps), {"Build: benchmarks", "C ABI", "C packages", "Scripts"})
         self.tree.write("Bridges/x")  # nor what git knows
@@ -49,7 +49,7 @@ class Changes(unittest.TestCase):
     def test_where_the_history_does_not_reach_back_all_has_changed(self):
         whole, _, _ = self.tree.plan("prove")
         first, _, _ = self.tree.plan("test")
-        for name in ("Sources/CCore/x.c", "include/x.h", "Package.swift", "docs/x.md", "Examples/x", "Tests/Explorer/x", "Bridges/x"):
+        for name in ("Sources/CCore/x.c", "include/x.h", "Package.swift", "docs/x.md", "Examples/x", "Workshop/Explorer/x", "Bridges/x"):
             self.tree.write(name)
         for commit in ("0123456789" * 4, ""):
             self.tree.write(".ci/proven", commit)
@@ -103,8 +103,8 @@ class Changes(unittest.TestCase):
     def test_the_scripts_tests_are_asked_for_by_what_they_read(self):
         asked = self.asking()
         for path in ("README.md", "docs/fork.md", "ARCHITECTURE.md", ".ci/run", "scripts/prove",
-                     "Tests/CCoreTests/CMakeLists.txt", "Tests/Consumers/lib.sh", "Tests/Explorer/scenarios/x.c",
-                     "Tests/SwiftFacadeTests/x.swift", "Benchmarks/x", "viewer/diagnosis.html"):
+                     "Tests/CCoreTests/CMakeLists.txt", "Workshop/Consumers/lib.sh", "Workshop/Explorer/scenarios/x.c",
+                     "Tests/SwiftFacadeTests/x.swift", "Workshop/Benchmarks/x", "viewer/diagnosis.html"):
             self.assertIn("Scripts", asked(path), path)
 
     def test_what_a_budget_leaves_out_is_named_and_has_not_passed(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""swift and attempt of Tests/Consumers/lib.sh, with a stand-in for swift: a build that hangs is ended, and fails."""
+"""swift and attempt of Workshop/Consumers/lib.sh, with a stand-in for swift: a build that hangs is ended, and fails."""
 
 import os
 import signal
@@ -8,7 +8,7 @@ import tempfile
 import time
 import unittest
 
-LIBRARY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "Consumers", "lib.sh")
+LIBRARY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "Workshop", "Consumers", "lib.sh")
 
 
 class HangingBuildTest(unittest.TestCase):

@@ -90,8 +90,8 @@ class InstallTest(unittest.TestCase):
 class PackageVersionsTest(unittest.TestCase):
     def test_they_are_exact_where_nothing_depends_on_the_package(self):
         root = os.path.join(os.path.dirname(LIBRARY), "..", "..")
-        for folder in ("Examples", "Benchmarks/Swift", "Benchmarks/Operations", "Tests/Instructions/Swift",
-                       "Tests/Consumers/SwiftPackage", "Tests/Consumers/SwiftNIO"):
+        for folder in ("Examples", "Workshop/Benchmarks/Swift", "Workshop/Benchmarks/Operations", "Workshop/Instructions/Swift",
+                       "Workshop/Consumers/SwiftPackage", "Workshop/Consumers/SwiftNIO"):
             with open(os.path.join(root, folder, "Package.swift"), encoding="utf-8") as file:
                 loose = [line for line in file if "url:" in line and "exact:" not in line]
             self.assertEqual(loose, [], folder)

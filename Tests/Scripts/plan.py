@@ -61,8 +61,8 @@ class Tree:
                 file.write(text)
         with open(f"{folder}/scripts/lib/verify.sh", "a", encoding="utf-8") as file:
             file.write(PATHS)
-        for consumer in os.listdir(f"{ROOT}/Tests/Consumers"):
-            self.link(f"Tests/Consumers/{consumer}")
+        for consumer in os.listdir(f"{ROOT}/Workshop/Consumers"):
+            self.link(f"Workshop/Consumers/{consumer}")
         self.link("Tests/SwiftFacadeTests")
         for tool in ("cmake", "ctest"):
             self.write(f"tools/{tool}", TOOL)

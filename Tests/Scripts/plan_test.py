@@ -143,7 +143,7 @@ class Whole(unittest.TestCase):
     # ---- The others ----
 
     def test_each_script_that_runs_tests_is_a_step(self):
-        tracked = subprocess.run(["git", "ls-files", "Tests", "Examples", "scripts"], cwd=ROOT, capture_output=True, text=True,
+        tracked = subprocess.run(["git", "ls-files", "Tests", "Workshop", "Examples", "scripts"], cwd=ROOT, capture_output=True, text=True,
                                  check=True).stdout.split()
         runs = {name for name in tracked if re.search(r"/run(-\w+)?$|^scripts/(test-\w+|explore|docs|check)$", name)}
         self.assertGreater(len(runs), 12)

@@ -19,7 +19,7 @@ import ablate_variants
 from charts import median
 from tree import tracked
 
-COPIED = ("CMakeLists.txt", "cmake", "include", "Sources/CCore", "Benchmarks")
+COPIED = ("CMakeLists.txt", "cmake", "include", "Sources/CCore", "Workshop/Benchmarks")
 # Only ours are measured: the peers are not searched for.
 WITHOUT_PEERS = [f"-DCMAKE_DISABLE_FIND_PACKAGE_{name}=ON" for name in ("TBB", "absl", "Boost")] + [
     f"-DINTERLOCK_BENCH_{name}:STRING=OFF" for name in
@@ -145,7 +145,7 @@ def build_with_cmake(tree, folder, programs):
         subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
     if not os.path.exists(os.path.join(folder, "CMakeCache.txt")):
-        run("cmake", "-S", os.path.join(tree, "Benchmarks"), "-B", folder, "-DCMAKE_BUILD_TYPE=Release", *WITHOUT_PEERS)
+        run("cmake", "-S", os.path.join(tree, "Workshop/Benchmarks"), "-B", folder, "-DCMAKE_BUILD_TYPE=Release", *WITHOUT_PEERS)
     run("cmake", "--build", folder, "-j", str(os.cpu_count()), "--target", *programs)
 
 

@@ -91,7 +91,7 @@ changed_c_tests() {
 # The scenarios of what changed, and how far to search them.
 changed_scenarios() {
     local names
-    names=$(area_field 3 "$CORE Tests/Explorer scripts/explore" | xargs)
+    names=$(area_field 3 "$CORE Workshop/Explorer scripts/explore" | xargs)
     echo "${names:+$names }--quick"
 }
 

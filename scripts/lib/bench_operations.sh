@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# scripts/bench operations: builds Benchmarks/Operations, with oneTBB's flow graph where it can be had, and runs it.
+# scripts/bench operations: builds Workshop/Benchmarks/Operations, with oneTBB's flow graph where it can be had, and runs it.
 #
 #   scripts/bench operations [--quick] [--only WORDS] [--rounds N] [--until-quiet MINUTES] [--json FILE]
 set -euo pipefail
@@ -24,7 +24,7 @@ if [[ -e /usr/include/oneapi/tbb/flow_graph.h ]]; then
 else
     unset INTERLOCK_BENCH_TBB
 fi
-build=("$SWIFT_ROOT/bin/swift" build --package-path "$root/Benchmarks/Operations"
+build=("$SWIFT_ROOT/bin/swift" build --package-path "$root/Workshop/Benchmarks/Operations"
     --scratch-path "$root/.build-bench-operations" -c release -j "$(nproc)" --disable-build-manifest-caching)
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT

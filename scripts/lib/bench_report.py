@@ -302,7 +302,7 @@ def commit_of(folder):
     def git(*arguments):
         return subprocess.run(("git", "-C", folder) + arguments, capture_output=True, text=True, check=False).stdout.strip()
     name = git("rev-parse", "--short=12", "HEAD") or "unknown"
-    return name + (", with changes" if git("status", "--porcelain", "--", "Sources", "include", "Benchmarks") else "")
+    return name + (", with changes" if git("status", "--porcelain", "--", "Sources", "include", "Workshop/Benchmarks") else "")
 
 
 def kept(value):

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# scripts/bench swift: builds Benchmarks/Swift with all of its contenders or not at all, and runs it.
+# scripts/bench swift: builds Workshop/Benchmarks/Swift with all of its contenders or not at all, and runs it.
 #
 #   scripts/bench swift [--quick] [--only WORDS] [--rounds N] [--slice MS] [--until-quiet MINUTES] [--json FILE]
 #   scripts/bench swift --instructions    a push and a pop through Swift and from C, counted by callgrind
@@ -18,7 +18,7 @@ if [[ ${1:-} == --help || ${1:-} == -h ]]; then
 fi
 install_missing "build the benchmarks" libbsd-dev
 require_swift
-build=("$SWIFT_ROOT/bin/swift" build --package-path "$root/Benchmarks/Swift" --scratch-path "$root/.build-bench-swift"
+build=("$SWIFT_ROOT/bin/swift" build --package-path "$root/Workshop/Benchmarks/Swift" --scratch-path "$root/.build-bench-swift"
     -c release -j "$(nproc)" --disable-build-manifest-caching)
 log=$(mktemp)
 stripped=$(mktemp)

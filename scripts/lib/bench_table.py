@@ -226,7 +226,7 @@ def wait_set(result):
 
 
 def spans(result):
-    """Of a suite that measures by Benchmarks/runner/spans.h."""
+    """Of a suite that measures by Workshop/Benchmarks/runner/spans.h."""
     rows = []
     for span in result.children("spans"):
         samples = {name: span.numbers(name) for name in span.value if name != "span"}

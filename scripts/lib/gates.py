@@ -198,11 +198,11 @@ def orders(root):
 
 
 def states(root):
-    """Every state of Tests/Explorer/states.h is marked somewhere, and some scenario must reach it."""
-    list_of_states = "Tests/Explorer/states.h"
+    """Every state of Workshop/Explorer/states.h is marked somewhere, and some scenario must reach it."""
+    list_of_states = "Workshop/Explorer/states.h"
     names = require(re.findall(r"\bSTATE\((\w+), \"", read(root, list_of_states)), "states")
     marks = "\n".join(
-        read(root, name) for folder in ("Sources/CCore", "Tests/Explorer") for name in tracked(root, ".c", ".h", under=folder))
+        read(root, name) for folder in ("Sources/CCore", "Workshop/Explorer") for name in tracked(root, ".c", ".h", under=folder))
     rows = "\n".join(re.findall(r"EX_MUST_REACH\(\w+\)\s*\{(.*?)\n\};", marks, re.DOTALL))
     for name in names:
         if not re.search(rf"ILK__REACHES\({name},|ex_reach\([^;]*\bEX_{name}\b", marks):

@@ -256,17 +256,18 @@ def length(root):
 DOCUMENT = "ARCHITECTURE.md"
 # What is found without its tables: the document itself, and the first page.
 FOUND = (DOCUMENT, "README.md")
+WORKSHOP = "Workshop/README.md"
 
 
 def required_entries(root):
-    """What the document links to: each folder at the top and under Sources and Tests, each module, document and script."""
+    """What must be linked to: each folder at the top and under Sources, Tests and Workshop, each module, document and script."""
     names = tracked(root)
     entries = {}
     for name in names:
         parts = name.split("/")
         if len(parts) > 1:
             entries[parts[0]] = "top"
-        if len(parts) > 2 and parts[0] in ("Sources", "Tests"):
+        if len(parts) > 2 and parts[0] in ("Sources", "Tests", "Workshop"):
             entries["/".join(parts[:2])] = "folder"
         if len(parts) > 3 and parts[0] == "Sources":
             entries["/".join(parts[:3])] = "folder"
@@ -280,22 +281,24 @@ def required_entries(root):
 
 
 def folders(root):
-    """ARCHITECTURE.md links to every entry of the tree, and to nothing that is not there."""
+    """ARCHITECTURE.md, and of Workshop its README, link to every entry of the tree, and to nothing that is not there."""
     require([DOCUMENT] if os.path.exists(os.path.join(root, DOCUMENT)) else [], DOCUMENT)
-    text = read(root, DOCUMENT)
     linked = {}
-    for match in re.finditer(r"\]\(([^)#\s]+)", text):
-        if not re.match(r"[a-z]+:", match.group(1)):
-            linked.setdefault(match.group(1).rstrip("/"), text.count("\n", 0, match.start()) + 1)
+    for document in [DOCUMENT, *tracked(root, under=WORKSHOP)]:
+        text = read(root, document)
+        for match in re.finditer(r"\]\(([^)#\s]+)", text):
+            if not re.match(r"[a-z]+:", match.group(1)):
+                link = os.path.normpath(os.path.join(os.path.dirname(document), match.group(1)))
+                linked.setdefault(link, (document, text.count("\n", 0, match.start()) + 1))
     entries, names = required_entries(root)
     for entry, kind in sorted(entries.items()):
-        # Links to its parts may stand for a top-level folder (Sources, Tests).
+        # Links to its parts may stand for a top-level folder (Sources, Tests, Workshop).
         if entry not in linked and not (kind == "top" and any(link.startswith(entry + "/") for link in linked)):
-            yield Finding(DOCUMENT, 1, f"does not link to {entry}")
+            yield Finding(WORKSHOP if entry.startswith("Workshop/") else DOCUMENT, 1, f"does not link to {entry}")
     there = set(names) | {"/".join(name.split("/")[:depth]) for name in names for depth in range(1, name.count("/") + 1)}
-    for link, line in sorted(linked.items()):
+    for link, place in sorted(linked.items()):
         if link not in there:
-            yield Finding(DOCUMENT, line, f"links to {link}, which the tree has not")
+            yield Finding(*place, f"links to {link}, which the tree has not")
 
 
 # ---- architecture ----

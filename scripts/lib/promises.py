@@ -73,10 +73,14 @@ def test_below(lines, index, path, suite):
     return None
 
 
+def tests_of(root):
+    return require([path for folder in ("Tests", "Workshop")
+                    for path in tracked(root, ".c", ".h", ".cc", ".swift", under=folder)], "tests")
+
+
 def marks(root):
     """The marks of all tests. One that stands above no test has none."""
-    tests = tracked(root, ".c", ".h", ".cc", ".swift", under="Tests") + tracked(root, ".swift", under="Examples/Tests")
-    for path in require(tests, "tests"):
+    for path in tests_of(root) + tracked(root, ".swift", under="Examples/Tests"):
         lines = read(root, path).splitlines()
         begun, suite = False, None
         for index, line in enumerate(lines):
@@ -115,7 +119,7 @@ def claims(root):
     """Every row of the table names tests that there are, or says that there is none, and why."""
     require([name for name in tracked(root, ".md", under="docs") if name == PEERS], "claims of peers")
     tests = {}
-    for path in require(tracked(root, ".c", ".h", ".cc", ".swift", under="Tests"), "tests"):
+    for path in tests_of(root):
         tests.setdefault(os.path.basename(path), set()).update(tests_in(read(root, path), path))
     rows = 0
     for index, line in enumerate(read(root, PEERS).splitlines()):

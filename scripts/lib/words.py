@@ -21,15 +21,15 @@ def word(pattern, answer, under=("",), code_only=False, but=()):
 
 
 CORE = ("Sources/CCore/", "include/")
-LIBRARY = ("Sources/", "include/", "Tests/", "docs/")
+LIBRARY = ("Sources/", "include/", "Tests/", "Workshop/", "docs/")
 # In a test of the facade, patience is the time that a test has.
-LIBRARY_CODE = ("Sources/", "include/", "Tests/CCoreTests/", "Tests/Explorer/", "docs/")
-C_SIDE = CORE + ("Tests/CCoreTests/", "Tests/Explorer/")
+LIBRARY_CODE = ("Sources/", "include/", "Tests/CCoreTests/", "Workshop/Explorer/", "docs/")
+C_SIDE = CORE + ("Tests/CCoreTests/", "Workshop/Explorer/")
 RING = ("Sources/CCore/ring/", "include/interlock/mpmc.h", "include/interlock/spsc.h", "include/interlock/inline/mpmc.h",
-        "include/interlock/inline/spsc.h", "include/interlock/inline/ring", "Tests/Explorer/scenarios/mpmc",
-        "Tests/Explorer/scenarios/spsc", "docs/rings.md")
+        "include/interlock/inline/spsc.h", "include/interlock/inline/ring", "Workshop/Explorer/scenarios/mpmc",
+        "Workshop/Explorer/scenarios/spsc", "docs/rings.md")
 LOCK = ("Sources/CCore/rwlock/", "include/interlock/rwlock.h", "include/interlock/inline/", "docs/rwlock.md",
-        "Tests/CCoreTests/rwlock", "Tests/Explorer/scenarios/rwlock")
+        "Tests/CCoreTests/rwlock", "Workshop/Explorer/scenarios/rwlock")
 
 # A circle is a shape there.
 SVG = ("scripts/lib/charts.py", "Tests/Scripts/report_browser.py", "Tests/Scripts/bench_report_test.py")
@@ -66,7 +66,7 @@ WORDS = [
     word(r"«lender|[a-z]Lender", "the outer queue", ("Sources/SwiftFacade/",), but=DISPATCH),
     word(r"«(nudg(e|es|ed|ing)|Nudge)»|[a-z]Nudge", "recheck", LIBRARY),
     word(r"«(former|FORMER)»|«[Cc]hilds»", "earlier, predecessor; of the child", C_SIDE),
-    word(r"«([Tt]all(y|ies)|Ways?)»", "counts; transfer", ("Benchmarks/",)),
+    word(r"«([Tt]all(y|ies)|Ways?)»", "counts; transfer", ("Workshop/Benchmarks/",)),
     word(r"«[Ff]ull fences?»|«[Ff]ences? (on every thread|everywhere)|«fence_everywhere|«[Cc]ompiler fences?»",
          "a fence; on every thread a heavy fence; a light fence or a compiler barrier", DOCUMENTS + CORE + C_SIDE),
     word(r"«([Ww]hoever|[Ww]homever)»", "the waiter, the owner, the producer, the caller …"),
