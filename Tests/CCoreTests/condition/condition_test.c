@@ -5,6 +5,7 @@
 #include "support/fork.h"
 #include "support/misuse.h"
 #include <interlock/condition.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -18,19 +19,30 @@ struct waiter {
     int *order; /* guarded */
     int place;
     struct thread thread;
+    bool waits; /* guarded */
 };
 
 static void wait_once(void *context) {
     struct waiter *self = context;
     ilk_mutex_lock(self->mutex);
+    self->waits = true;
     self->status = ilk_condition_wait_until(self->condition, self->mutex, self->deadline_ns);
     self->place = ++*self->order; /* under the mutex again, whatever the answer */
     ilk_mutex_unlock(self->mutex);
+}
+/* It is in the queue once the mutex is free again: a thread that sleeps may still wait for the mutex. */
+static void await_queued(struct waiter *waiter) {
+    for (bool waits = false; !waits; sched_yield()) {
+        ilk_mutex_lock(waiter->mutex);
+        waits = waiter->waits;
+        ilk_mutex_unlock(waiter->mutex);
+    }
 }
 static void start_waiters(struct waiter *waiters, size_t count, struct waiter like) {
     for (size_t index = 0; index < count; index++) {
         waiters[index] = like;
         thread_start(&waiters[index].thread, wait_once, &waiters[index]);
+        await_queued(&waiters[index]);
         thread_await_sleep(&waiters[index].thread);
     }
 }
@@ -63,7 +75,7 @@ static void a_signal_wakes_the_waiter_that_came_first(void **state) {
     struct waiter waiters[WAITERS];
     ilk_condition_signal(&condition); /* no thread waits: nothing is kept */
     start_waiters(waiters, WAITERS,
-                  (struct waiter){&condition, &mutex, ILK_FOREVER, ILK_CLOSED, &order, 0, {0}});
+                  (struct waiter){&condition, &mutex, ILK_FOREVER, ILK_CLOSED, &order, 0, {0}, false});
     for (int index = 0; index < WAITERS; index++) {
         ilk_condition_signal(&condition);
         thread_join(&waiters[index].thread);
@@ -83,8 +95,9 @@ static void a_signal_wakes_a_waiter_of_its_own_condition(void **state) {
     ilk_mutex mutex = ILK_MUTEX_INIT;
     int order = 0;
     for (int index = 0; index < CONDITIONS; index++) {
-        start_waiters(&waiters[index], 1,
-                      (struct waiter){&conditions[index], &mutex, ILK_FOREVER, ILK_CLOSED, &order, 0, {0}});
+        start_waiters(
+            &waiters[index], 1,
+            (struct waiter){&conditions[index], &mutex, ILK_FOREVER, ILK_CLOSED, &order, 0, {0}, false});
     }
     for (int index = CONDITIONS - 1; index >= 0; index--) { /* the newest of a bucket first */
         ilk_condition_signal(&conditions[index]);
@@ -102,7 +115,7 @@ static void a_broadcast_wakes_every_waiter(void **state) {
     int order = 0;
     struct waiter waiters[WAITERS];
     start_waiters(waiters, WAITERS,
-                  (struct waiter){&condition, &mutex, ILK_FOREVER, ILK_CLOSED, &order, 0, {0}});
+                  (struct waiter){&condition, &mutex, ILK_FOREVER, ILK_CLOSED, &order, 0, {0}, false});
     ilk_condition_broadcast(&condition);
     for (int index = 0; index < WAITERS; index++) {
         thread_join(&waiters[index].thread);
@@ -128,7 +141,7 @@ static void a_broadcast_under_the_mutex_wakes_in_order_of_arrival_once_it_is_giv
             thread_await_sleep(&ordered.thread);
         }
         start_waiters(waiters, WAITERS,
-                      (struct waiter){&condition, &mutex, ILK_FOREVER, ILK_CLOSED, &order, 0, {0}});
+                      (struct waiter){&condition, &mutex, ILK_FOREVER, ILK_CLOSED, &order, 0, {0}, false});
         ilk_mutex_lock(&mutex);
         const long slept = thread_times_slept(&waiters[0].thread);
         ilk_condition_broadcast(&condition);
@@ -158,12 +171,12 @@ static void a_wait_that_timed_out_took_no_signal(void **state) {
         int order = 0;
         struct waiter late = {&condition, &mutex, ilk_deadline_in_ns((uint64_t)(round % 50) * 2000),
                               ILK_CLOSED, &order, 0,
-                              {0}};
+                              {0},        false};
         struct waiter other = late;
         other.deadline_ns = ILK_FOREVER;
         thread_start(&late.thread, wait_once, &late);
         thread_start(&other.thread, wait_once, &other);
-        thread_await_sleep(&other.thread);
+        await_queued(&other);
         ilk_condition_signal(&condition);
         thread_join(&late.thread);
         if (late.status == ILK_OK) {
@@ -220,8 +233,8 @@ static void a_wait_is_not_early_and_survives_signals_of_the_system(void **state)
         ilk_mutex mutex;
         ilk_mutex_init(&mutex, inherits == 1);
         int order = 0;
-        struct waiter waiter = {&condition, &mutex, ilk_deadline_in_ns(MILLISECONDS(30)), ILK_CLOSED, &order,
-                                0,          {0}};
+        struct waiter waiter = {
+            &condition, &mutex, ilk_deadline_in_ns(MILLISECONDS(30)), ILK_CLOSED, &order, 0, {0}, false};
         thread_start(&waiter.thread, wait_once, &waiter);
         while (!thread_is_done(&waiter.thread)) {
             thread_interrupt(&waiter.thread);
@@ -421,7 +434,7 @@ static void the_thread_that_woke_the_last_may_free_the_condition(void **state) {
         int order = 0;
         struct waiter waiters[WAITERS];
         start_waiters(waiters, WAITERS,
-                      (struct waiter){condition, &mutex, ILK_FOREVER, ILK_CLOSED, &order, 0, {0}});
+                      (struct waiter){condition, &mutex, ILK_FOREVER, ILK_CLOSED, &order, 0, {0}, false});
         const bool owns = round % 2 == 0, broadcasts = round % 4 < 2;
         if (owns) {
             ilk_mutex_lock(&mutex);
@@ -449,7 +462,7 @@ static void a_child_finds_no_waiter_of_a_condition(void **state) {
     ilk_condition condition = ILK_CONDITION_INIT;
     ilk_mutex mutex = ILK_MUTEX_INIT;
     int order = 0;
-    const struct waiter waiting = {&condition, &mutex, ILK_FOREVER, ILK_CLOSED, &order, 0, {0}};
+    const struct waiter waiting = {&condition, &mutex, ILK_FOREVER, ILK_CLOSED, &order, 0, {0}, false};
     struct waiter waiter, own;
     start_waiters(&waiter, 1, waiting);
     const pid_t child = fork();
