@@ -292,7 +292,8 @@ def headings(path):
 
 
 def sources(root):
-    """cmake/sources.cmake lists every source of the core, C or assembly, and nothing else."""
+    """cmake/sources.cmake lists every source of the core, C or assembly, and nothing else. All can be one unit of compilation:
+    no two files give a static function one name, but the ports of one function."""
     text = read(root, "cmake/sources.cmake")
     listed = set()
     for folder, names in re.findall(r"set\(interlock_(\w+)\s+([^)]*)\)", text):
@@ -302,6 +303,15 @@ def sources(root):
         yield Finding(name, 1, "is missing in cmake/sources.cmake: CMake would not build it")
     for name in sorted(listed - present):
         yield Finding("cmake/sources.cmake", 1, f"lists {name}, which does not exist")
+    first = {}
+    for name in sorted(name for name in present if name.endswith(".c")):
+        content = read(root, name)
+        # symbols_native.c and symbols_darwin.c are one port: one of them is compiled.
+        port = re.sub(r"_[a-z]+\.c$", "", name)
+        for match in re.finditer(r"(?m)^static (?:[\w*]+[ *]+)*(\w+)\([^;]*?\{", content):
+            other, other_port = first.setdefault(match.group(1), (name, port))
+            if name not in (other, other_port) and port != other_port:
+                yield Finding(name, content.count("\n", 0, match.start()) + 1, f"{match.group(1)} is also a function of {other}")
 
 
 def text(root):

@@ -48,20 +48,21 @@ static struct ilk__waiter *link_of(struct waiter *self) {
     return &self->entry.entry.waiter;
 }
 
-static void join(ilk_condition *condition, struct waiter *self) {
+static void queue_up(ilk_condition *condition, struct waiter *self) {
     struct ilk__address_bucket *bucket = ilk__address_lock(condition);
     (void)ilk__address_enqueue(bucket, condition, &self->entry.entry);
     raise(condition, 1);
     ilk__address_unlock(bucket);
 }
 
-static void take_out(struct ilk__address_bucket *bucket, ilk_condition *condition, struct waiter *waiter) {
+static void take_waiter_out(struct ilk__address_bucket *bucket, ilk_condition *condition,
+                            struct waiter *waiter) {
     if (ilk__address_dequeue(bucket, condition, &waiter->entry.entry)) {
         raise(condition, 0);
     }
 }
 
-static ilk_status sleep_until(ilk_condition *condition, struct waiter *self, uint64_t deadline_ns) {
+static ilk_status sleep_in_queue(ilk_condition *condition, struct waiter *self, uint64_t deadline_ns) {
     if (ilk__waiter_sleep(link_of(self), deadline_ns) == ILK_OK) {
         return ILK_OK;
     }
@@ -69,7 +70,7 @@ static ilk_status sleep_until(ilk_condition *condition, struct waiter *self, uin
     const bool moved = self->moved;
     const bool is_late = !moved && link_of(self)->queued;
     if (is_late) {
-        take_out(bucket, condition, self);
+        take_waiter_out(bucket, condition, self);
     }
     ilk__address_unlock(bucket);
     ILK__REACHES(CONDITION_LATE, is_late);
@@ -80,9 +81,9 @@ static ilk_status sleep_until(ilk_condition *condition, struct waiter *self, uin
 
 ilk_status ilk_condition_wait_until(ilk_condition *condition, ilk_mutex *mutex, uint64_t deadline_ns) {
     struct waiter self = {.entry = {.predicate = always}, .mutex = mutex};
-    join(condition, &self);
+    queue_up(condition, &self);
     ilk_mutex_unlock(mutex);
-    const ilk_status status = sleep_until(condition, &self, deadline_ns);
+    const ilk_status status = sleep_in_queue(condition, &self, deadline_ns);
     ilk_mutex_lock(mutex);
     if (self.moved) {
         const struct ilk__conditions conditions = ilk__mutex_conditions(mutex);
@@ -94,18 +95,18 @@ ilk_status ilk_condition_wait_until(ilk_condition *condition, ilk_mutex *mutex, 
 
 ilk_status ilk_condition_write_wait_until(ilk_condition *condition, ilk_rwlock *lock, uint64_t deadline_ns) {
     struct waiter self = {.mutex = NULL};
-    join(condition, &self);
+    queue_up(condition, &self);
     ilk_rwlock_write_unlock(lock);
-    const ilk_status status = sleep_until(condition, &self, deadline_ns);
+    const ilk_status status = sleep_in_queue(condition, &self, deadline_ns);
     ilk_rwlock_write_lock(lock);
     return status;
 }
 
 ilk_status ilk_condition_read_wait_until(ilk_condition *condition, ilk_rwlock *lock, uint64_t deadline_ns) {
     struct waiter self = {.mutex = NULL};
-    join(condition, &self);
+    queue_up(condition, &self);
     ilk_rwlock_read_unlock(lock);
-    const ilk_status status = sleep_until(condition, &self, deadline_ns);
+    const ilk_status status = sleep_in_queue(condition, &self, deadline_ns);
     ilk_rwlock_read_lock(lock);
     return status;
 }
@@ -135,7 +136,7 @@ static void signal_up_to(ilk_condition *condition, size_t count) {
         }
         struct ilk__waiter *first = TAILQ_FIRST(&queue->waiters);
         struct waiter *waiter = (struct waiter *)first;
-        take_out(bucket, condition, waiter);
+        take_waiter_out(bucket, condition, waiter);
         waiter->moved = waiter->mutex != NULL && ilk__mutex_is_mine(waiter->mutex);
         TAILQ_INSERT_TAIL(&signalled, first, link);
     }

@@ -30,7 +30,7 @@ static bool take_arm(const struct mpmc_side *side, uint64_t waiting) ILK_NONBLOC
     return false;
 }
 
-static bool take_watch(const struct mpmc_side *side, uint64_t waiting) ILK_NONBLOCKING {
+static bool take_mpmc_watch(const struct mpmc_side *side, uint64_t waiting) ILK_NONBLOCKING {
     /* MP24 acquire, pairs with MP25: the watchers' marks are down.
      * If weaker: we find a mark up that is about to go down, and pass its watcher over. */
     return (waiting & ILK__MPMC_WATCHED) != 0 &&
@@ -55,7 +55,7 @@ ILK_TRUSTED_NONBLOCKING_END
 
 /* The ring may be gone once its hook has been called: of the watchers' side only the address is used then. */
 void ilk__mpmc_notify(ilk_mpmc *ring, const struct mpmc_side *side, uint64_t waiting) ILK_NONBLOCKING {
-    const bool is_watched = take_watch(side, waiting);
+    const bool is_watched = take_mpmc_watch(side, waiting);
     call_hook(ring, side, waiting);
     if (is_watched) {
         ILK__REACHES(MPMC_NOTIFIES_SETS, true);
@@ -121,23 +121,23 @@ bool ilk_mpmc_arm_push(ilk_mpmc *ring) {
 
 /* ---- Wait sets ---- */
 
-static struct mpmc_side side_of(ilk_mpmc *ring, ilk_ring_event event) {
+static struct mpmc_side side_of_event(ilk_mpmc *ring, ilk_ring_event event) {
     return event == ILK_READABLE ? consumers_of(ring) : producers_of(ring);
 }
 
 void ilk__mpmc_watch_begin(ilk_mpmc *ring, ilk_ring_event event, struct ilk__watcher *watcher) {
     /* MP26 relaxed: read by destroy, which no other call may meet. */
     ilk_atomic_fetch_add(&ring->watchers, 1, memory_order_relaxed);
-    ilk__watchers_join(side_of(ring, event).waiters.waiting, watcher);
+    ilk__watchers_join(side_of_event(ring, event).waiters.waiting, watcher);
 }
 
 void ilk__mpmc_watch_end(ilk_mpmc *ring, ilk_ring_event event, struct ilk__watcher *watcher) {
-    ilk__watchers_leave(side_of(ring, event).waiters.waiting, watcher);
+    ilk__watchers_leave(side_of_event(ring, event).waiters.waiting, watcher);
     ilk_atomic_fetch_sub(&ring->watchers, 1, memory_order_relaxed); /* MP26 */
 }
 
 void ilk__mpmc_watch(ilk_mpmc *ring, ilk_ring_event event) {
-    const struct mpmc_side side = side_of(ring, event);
+    const struct mpmc_side side = side_of_event(ring, event);
     /* MP25 release, pairs with MP24: the watcher's mark is down before WATCHED is up. */
     ilk_atomic_fence(memory_order_release);
     (void)ilk__event_register(side.waiters, ILK__MPMC_WATCHED);
@@ -145,6 +145,6 @@ void ilk__mpmc_watch(ilk_mpmc *ring, ilk_ring_event event) {
 }
 
 bool ilk__mpmc_is_ready(ilk_mpmc *ring, ilk_ring_event event) {
-    const struct mpmc_side side = side_of(ring, event);
+    const struct mpmc_side side = side_of_event(ring, event);
     return ilk__mpmc_can_go_on(ring, &side);
 }

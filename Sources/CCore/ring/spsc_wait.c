@@ -90,7 +90,7 @@ static void spsc_notify(ilk_spsc *ring, const struct spsc_side *side) ILK_NONBLO
 ILK_TRUSTED_NONBLOCKING_END
 
 /* Takes WATCHED down, and raises WATCH_FENCED in the same step. True: the watchers are to be notified. */
-static bool take_watch(ilk_spsc *ring, const struct spsc_side *side, uint32_t flags) ILK_NONBLOCKING {
+static bool take_spsc_watch(ilk_spsc *ring, const struct spsc_side *side, uint32_t flags) ILK_NONBLOCKING {
     while ((flags & side->watched) != 0) {
         const uint32_t taken = (flags & ~side->watched) | side->watch_fenced;
         /* SP29 acquire, pairs with SP28: the watchers' marks are down. Relaxed where it fails: the flags are judged
@@ -112,7 +112,7 @@ static void spsc_wake_flagged(ilk_spsc *ring, const struct spsc_side *side, uint
         ilk_park_wake(&ring->flags, ILK_PARK_ALL);
     }
     const void *const watched_word = spsc_watched_word(ring, side->event);
-    const bool is_watched = take_watch(ring, side, flags);
+    const bool is_watched = take_spsc_watch(ring, side, flags);
     if ((flags & (side->arming | side->armed)) != 0) {
         spsc_notify(ring, side); /* the ring may be gone afterwards */
     }

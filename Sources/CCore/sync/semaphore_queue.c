@@ -154,7 +154,7 @@ static void put_back(struct change *change, struct ilk__waiter *waiter) {
     change->queue++;
 }
 
-static void take_out(struct change *change, struct ilk__waiter *waiter) {
+static void remove_waiter(struct change *change, struct ilk__waiter *waiter) {
     waiter->before = TAILQ_PREV(waiter, ilk__waiter_list, link);
     TAILQ_REMOVE(&change->semaphore->waiters, waiter, link);
     waiter->queued = false;
@@ -186,7 +186,7 @@ static void serve(struct change *change, uint64_t there) {
         }
         left--;
         if (is_handed_permits(change, waiter)) {
-            take_out(change, waiter);
+            remove_waiter(change, waiter);
             TAILQ_INSERT_TAIL(&change->served, waiter, link);
             change->served_count++;
         } else if (!sleeper_of(waiter)->called) {
@@ -271,7 +271,7 @@ static bool leave_queue(ilk_semaphore *semaphore, struct ilk__waiter *self) {
     const struct sleeper *sleeper = sleeper_of(self);
     const bool is_queued = self->queued, leaves = is_queued && (sleeper == NULL || !sleeper->called);
     if (leaves) {
-        take_out(&change, self);
+        remove_waiter(&change, self);
     }
     ILK__REACHES(SEMAPHORE_LATE_IN_QUEUE, leaves);
     ILK__REACHES(SEMAPHORE_LATE_AND_SERVED, !is_queued);

@@ -141,7 +141,7 @@ ilk_status ilk_wait_set_add_latch(ilk_wait_set *set, ilk_latch *latch, void *key
 }
 
 /* Under the set's lock. */
-static void take_out(ilk_wait_set *set, struct member *member) {
+static void take_member_out(ilk_wait_set *set, struct member *member) {
     member->kind->end(member);
     take_inbox(set);
     if (member->is_in_hand) {
@@ -163,7 +163,7 @@ bool ilk_wait_set_remove(ilk_wait_set *set, void *key) {
     lock_set(set);
     struct member *member = find(set, key);
     if (member != NULL) {
-        take_out(set, member);
+        take_member_out(set, member);
     }
     unlock_set(set);
     if (member != NULL) {
@@ -182,7 +182,7 @@ void ilk_wait_set_destroy(ilk_wait_set *set) {
     struct member *member;
     while ((member = TAILQ_FIRST(&set->members)) != NULL) {
         lock_set(set);
-        take_out(set, member);
+        take_member_out(set, member);
         unlock_set(set);
         free_member(member);
     }
@@ -261,8 +261,8 @@ static size_t spin(ilk_wait_set *set, void **keys, size_t capacity, uint64_t dea
     return count;
 }
 
-static ilk_status wait_until(ilk_wait_set *set, void **keys, size_t capacity, size_t *count,
-                             uint64_t deadline_ns) {
+static ilk_status wait_for_any(ilk_wait_set *set, void **keys, size_t capacity, size_t *count,
+                               uint64_t deadline_ns) {
     bool is_late = false;
     lock_set(set);
     *count = spin(set, keys, capacity, deadline_ns);
@@ -294,7 +294,7 @@ ilk_status ilk_wait_set_wait_until(ilk_wait_set *set, void **keys, size_t capaci
     if (ilk_atomic_exchange(&set->waited, 1, memory_order_relaxed) != 0) {
         ilk__misuse("ilk_wait_set_wait_until", set, "another thread waits on the set");
     }
-    const ilk_status status = wait_until(set, keys, capacity, count, deadline_ns);
+    const ilk_status status = wait_for_any(set, keys, capacity, count, deadline_ns);
     ilk_atomic_store(&set->waited, 0, memory_order_relaxed); /* WS1 */
     return status;
 }

@@ -49,6 +49,7 @@
 #define TAILQ_EMPTY(head) (TAILQ_FIRST(head) == NULL)
 #define TAILQ_NEXT(element, field) ((element)->field.tqe_next)
 #define TAILQ_LAST(head, name) (*(((struct name *)((head)->tqh_last))->tqh_last))
+#define TAILQ_PREV(element, name, field) (*(((struct name *)((element)->field.tqe_prev))->tqh_last))
 #define TAILQ_INIT(head)                                                                                     \
     do {                                                                                                     \
         TAILQ_FIRST(head) = NULL;                                                                            \
@@ -74,6 +75,15 @@
         (element)->field.tqe_prev = (head)->tqh_last;                                                        \
         *(head)->tqh_last = (element);                                                                       \
         (head)->tqh_last = &TAILQ_NEXT(element, field);                                                      \
+    } while (0)
+#define TAILQ_INSERT_AFTER(head, other, element, field)                                                      \
+    do {                                                                                                     \
+        if ((TAILQ_NEXT(element, field) = TAILQ_NEXT(other, field)) != NULL)                                 \
+            TAILQ_NEXT(element, field)->field.tqe_prev = &TAILQ_NEXT(element, field);                        \
+        else                                                                                                 \
+            (head)->tqh_last = &TAILQ_NEXT(element, field);                                                  \
+        TAILQ_NEXT(other, field) = (element);                                                                \
+        (element)->field.tqe_prev = &TAILQ_NEXT(other, field);                                               \
     } while (0)
 #define TAILQ_REMOVE(head, element, field)                                                                   \
     do {                                                                                                     \
