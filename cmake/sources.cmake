@@ -19,7 +19,7 @@ set(interlock_ring allocate mpmc mpmc_hook mpmc_in_place mpmc_overwrite mpmc_wai
 set(interlock_pool fork group leaving outstanding pool queues registry submit threads timers waits watch
     worker)
 set(interlock_condition await condition task_wait)
-set(interlock_sync barrier latch mutex mutex_inherit_linux mutex_inherit_none semaphore semaphore_queue)
+set(interlock_sync barrier latch mutex mutex_inherit_linux mutex_inherit_none recursive_mutex semaphore semaphore_queue)
 set(interlock_wait_set member wait_set)
 
 set(INTERLOCK_SOURCES)

@@ -115,6 +115,7 @@
     STATE(MUTEX_SLEEPS, "a locker is about to sleep for a mutex")                                            \
     STATE(MUTEX_WAKES, "an unlock wakes a locker")                                                           \
     STATE(MUTEX_LATE, "a locker's time is up")                                                               \
+    STATE(MUTEX_LOCKED_AGAIN, "the owner of a recursive mutex locks it again")                               \
     STATE(MUTEX_EARLIER_OWNER_SLEEPS, "a locker sleeps for an owner from before a fork")                     \
     STATE(MUTEX_EARLIER_OWNER_OUTRUN, "the owner from before a fork leaves as a locker is about to sleep")   \
     STATE(MUTEX_KERNEL_SLEEPS, "a locker of an inheriting mutex sleeps in the kernel")                       \

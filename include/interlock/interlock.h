@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * All headers; each can be included alone. status.h has answers, deadline.h time, park.h what all waiting
- * rests on, diagnostics.h names for reports; rwlock.h, semaphore.h, latch.h, barrier.h and mutex.h what
- * threads wait for; spsc.h and mpmc.h rings, notify.h how an event loop waits for one, wait_set.h how
- * a thread waits for several; pool.h a worker pool.
+ * rests on, diagnostics.h names for reports; rwlock.h, semaphore.h, latch.h, barrier.h, mutex.h and
+ * recursive_mutex.h what threads wait for; spsc.h and mpmc.h rings, notify.h how an event loop waits for one,
+ * wait_set.h how a thread waits for several; pool.h a worker pool.
  *
  *     #include <interlock/interlock.h>
  *     #include <stdio.h>
@@ -40,6 +40,7 @@
 #include <interlock/notify.h>
 #include <interlock/park.h>
 #include <interlock/pool.h>
+#include <interlock/recursive_mutex.h>
 #include <interlock/rwlock.h>
 #include <interlock/semaphore.h>
 #include <interlock/spsc.h>

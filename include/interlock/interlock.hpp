@@ -28,9 +28,9 @@
 //         std::printf("%d\n", total); // prints 10
 //     }
 //
-// mutex, shared_mutex and upgradable_mutex are in cxx/locks.hpp; counting_semaphore, latch and barrier in cxx/sync.hpp;
-// spsc_ring and mpmc_ring in cxx/rings.hpp; pool in cxx/pool.hpp; deadline_in and deadline_at in cxx/deadline.hpp. Each
-// can be included alone.
+// mutex, recursive_mutex, shared_mutex and upgradable_mutex are in cxx/locks.hpp; counting_semaphore, latch and barrier
+// in cxx/sync.hpp; spsc_ring and mpmc_ring in cxx/rings.hpp; pool in cxx/pool.hpp; deadline_in and deadline_at in
+// cxx/deadline.hpp. Each can be included alone.
 //
 //   Times       A wait takes any std::chrono duration, or a time point of any clock. std::chrono::steady_clock is the
 //               core's own; by another clock a wait goes on until that clock has reached the limit, also where it is

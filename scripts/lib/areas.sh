@@ -20,9 +20,9 @@ AREAS=(
         rwlock condition fuzz_locks cxx_locks late_; rwlock* condition* fork* watched*;
         Locks Collections Caching Diagnostics Conformance Fuzz"
     "Sources/CCore/sync include/interlock/semaphore.h include/interlock/latch.h include/interlock/barrier.h
-        include/interlock/mutex.h include/interlock/inline/semaphore.h Tests/CCoreTests/sync;
-        semaphore latch barrier mutex condition park fuzz_locks cxx_sync side_effects wait_set;
-        semaphore* latch* barrier* mutex* condition* fork* watched* wait_set*; ."
+        include/interlock/mutex.h include/interlock/recursive_mutex.h include/interlock/inline/semaphore.h Tests/CCoreTests/sync;
+        semaphore latch barrier mutex recursive_mutex condition park fuzz_locks cxx_sync side_effects wait_set;
+        semaphore* latch* barrier* mutex* recursive_mutex* condition* fork* watched* wait_set*; ."
     "Sources/CCore/condition include/interlock/condition.h include/interlock/inline/predicate.h
         include/interlock/inline/awaited.h Tests/CCoreTests/condition; condition cxx_condition examples; condition*; ."
     "Sources/CCore/wait_set include/interlock/wait_set.h include/interlock/inline/notified_set.h

@@ -36,7 +36,7 @@ HEADERS = {
     "wait": "fence predicate",
     "rwlock": "rwlock read_section owned_rwlock slots my_slots held",
     "ring": "ring spsc mpmc notify passes",
-    "sync": "semaphore latch barrier mutex",
+    "sync": "semaphore latch barrier mutex recursive_mutex",
     "condition": "condition awaited",
     "wait_set": "wait_set notified_set",
     "pool": "pool",

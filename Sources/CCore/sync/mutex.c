@@ -315,7 +315,7 @@ static void require_owner(const ilk_mutex *mutex, uint32_t self, uint32_t seen, 
     }
 }
 
-bool ilk__mutex_is_mine(const ilk_mutex *mutex) {
+bool ilk__mutex_is_mine(const ilk_mutex *mutex) ILK_NONBLOCKING {
     return names_me(ilk_atomic_load(&mutex->word, memory_order_relaxed), ilk__thread_id()); /* MX4 */
 }
 

@@ -15,7 +15,9 @@ using interlock::upgradable_mutex;
 using steady = std::chrono::steady_clock;
 using wall = std::chrono::system_clock;
 
-static_assert(sizeof(interlock::mutex) == 8 && sizeof(shared_mutex) == 16, "as small as the C objects");
+static_assert(sizeof(interlock::mutex) == 8 && sizeof(interlock::recursive_mutex) == 12 &&
+                  sizeof(shared_mutex) == 16,
+              "as small as the C objects");
 static_assert(std::is_trivially_destructible_v<interlock::mutex>, "a static one needs no destruction");
 
 // Constant initialisation: a constructor that ran here later would free locks that are held.
@@ -89,8 +91,22 @@ template <class Mutex> static void one_holder_keeps_all_out() {
 
 static void an_owner_keeps_all_out_by_every_call(void **) {
     one_holder_keeps_all_out<interlock::mutex>();
+    one_holder_keeps_all_out<interlock::recursive_mutex>();
     one_holder_keeps_all_out<shared_mutex>();
     one_holder_keeps_all_out<upgradable_mutex>();
+}
+
+static void the_owner_takes_a_recursive_mutex_again_by_every_call(void **) {
+    interlock::recursive_mutex mutex;
+    {
+        const std::lock_guard outer(mutex);
+        check_equal(takes(mutex), 8);
+        const std::unique_lock inner(mutex, std::try_to_lock);
+        check(inner.owns_lock() && elsewhere([&] { return takes(mutex) == 0; }));
+    }
+    check(elsewhere([&] { return takes(mutex) == 8; }));
+    interlock::recursive_mutex inheriting(interlock::inherit_priority);
+    check_equal(takes(inheriting), 8);
 }
 
 static void readers_hold_it_together_and_keep_writers_out(void **) {
@@ -132,6 +148,7 @@ template <class Mutex> static void waiters_of_every_limit_get_it() {
 
 static void waits_with_any_limit_take_what_is_given_up(void **) {
     waiters_of_every_limit_get_it<interlock::mutex>();
+    waiters_of_every_limit_get_it<interlock::recursive_mutex>();
     waiters_of_every_limit_get_it<shared_mutex>();
 }
 
@@ -265,6 +282,7 @@ static void misuse_is_reported(void **) {
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(static_locks_are_there_before_any_constructor),
     cmocka_unit_test(an_owner_keeps_all_out_by_every_call),
+    cmocka_unit_test(the_owner_takes_a_recursive_mutex_again_by_every_call),
     cmocka_unit_test(readers_hold_it_together_and_keep_writers_out),
     cmocka_unit_test(a_writer_keeps_readers_out),
     cmocka_unit_test(waits_with_any_limit_take_what_is_given_up),

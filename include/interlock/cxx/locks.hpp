@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ilk_mutex and ilk_rwlock as lockable types: std::lock_guard, std::unique_lock, std::shared_lock, std::scoped_lock and
-// std::lock work with them. Contracts are those of <interlock/mutex.h> and <interlock/rwlock.h>.
+// ilk_mutex, ilk_recursive_mutex and ilk_rwlock as lockable types: std::lock_guard, std::unique_lock, std::shared_lock,
+// std::scoped_lock and std::lock work with them. Contracts are those of the C headers.
 //
 //     #include <interlock/cxx/locks.hpp>
 //     #include <cstdio>
@@ -31,6 +31,7 @@
 #include <interlock/cxx/deadline.hpp>
 #include <interlock/cxx/failure.hpp>
 #include <interlock/mutex.h>
+#include <interlock/recursive_mutex.h>
 #include <interlock/rwlock.h>
 
 #include <chrono>
@@ -85,6 +86,48 @@ class mutex {
 
   private:
     ilk_mutex mutex_ = ILK_MUTEX_INIT;
+};
+
+// A TimedLockable that its owner may lock again; 12 bytes, never allocates. Misuse, reported in every build: unlock by
+// another thread. Otherwise as mutex.
+class recursive_mutex {
+  public:
+    using native_handle_type = ilk_recursive_mutex *;
+
+    constexpr recursive_mutex() noexcept = default;
+    explicit recursive_mutex(inherit_priority_t) noexcept {
+        ilk_recursive_mutex_init(&mutex_, true);
+    }
+    recursive_mutex(const recursive_mutex &) = delete;
+    recursive_mutex &operator=(const recursive_mutex &) = delete;
+
+    void lock() noexcept {
+        ilk_recursive_mutex_lock(&mutex_);
+    }
+    [[nodiscard]] bool try_lock() noexcept ILK_NONBLOCKING {
+        return ilk_recursive_mutex_try_lock(&mutex_);
+    }
+    template <class Rep, class Period>
+    [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period> &length) {
+        return ilk_recursive_mutex_lock_until(&mutex_, deadline_in(length)) == ILK_OK;
+    }
+    template <class Clock, class Duration>
+    [[nodiscard]] bool try_lock_until(const std::chrono::time_point<Clock, Duration> &limit) {
+        const auto wait = [this](std::uint64_t deadline) {
+            return ilk_recursive_mutex_lock_until(&mutex_, deadline);
+        };
+        return detail::wait_until(limit, wait) == ILK_OK;
+    }
+    void unlock() noexcept {
+        ilk_recursive_mutex_unlock(&mutex_);
+    }
+
+    [[nodiscard]] native_handle_type native_handle() noexcept {
+        return &mutex_;
+    }
+
+  private:
+    ilk_recursive_mutex mutex_ = ILK_RECURSIVE_MUTEX_INIT;
 };
 
 // A SharedTimedMutex: many readers or one writer, phase-fair; 16 bytes. The thread that took it gives it up. Misuse,
