@@ -252,6 +252,7 @@ bool ex_history_fits(ex_history *history, const ex_model *model, const void *par
     memset(w.states, 0, size);
     model->begin(w.states, parameters);
     size_t depth = 0, placed_answered = 0, longest = 0;
+    size_t same = 0;  /* so much of `best` is as in `order` */
     size_t first = 0; /* not placed */
     size_t from = 0;  /* the search for the next candidate begins here */
     key placed = {0, 0};
@@ -275,11 +276,11 @@ bool ex_history_fits(ex_history *history, const ex_model *model, const void *par
                 first++;
             }
             from = first;
-            if (depth > longest || longest == 0) {
-                longest = depth;
-                memcpy(w.best, w.order, depth * sizeof *w.best);
-            }
             continue;
+        }
+        if (depth > longest) {
+            memcpy(w.best + same, w.order + same, (depth - same) * sizeof *w.best);
+            longest = same = depth;
         }
         if (depth == 0) {
             if (to != NULL) {
@@ -288,6 +289,7 @@ bool ex_history_fits(ex_history *history, const ex_model *model, const void *par
             return false;
         }
         size_t undone = w.order[--depth];
+        same = depth < same ? depth : same;
         key random = random_of(undone);
         placed = (key){placed.a ^ random.a, placed.b ^ random.b};
         w.placed[undone] = false;

@@ -51,11 +51,16 @@ typedef struct ex_model {
  * after which others, and those that it overlaps. Sets `meets`. Not thread-safe. */
 bool ex_history_fits(ex_history *history, const ex_model *model, const void *parameters, FILE *to);
 
-/* ---- In scenarios ---- */
+/* ---- In scenarios, and in what history_native runs ---- */
 
-/* Around one operation, on its thread; the first returns a handle for the second. */
+/* Around one operation, on its thread; the first returns a handle for the others. */
 size_t ex_begin(unsigned kind, uint64_t argument);
 void ex_end(size_t operation, uint64_t result);
+
+/* Of real threads: the operation takes effect at `moment` of the monotonic clock or later, as a wait that times out. */
+void ex_not_before(size_t operation, uint64_t moment);
+
+/* ---- In scenarios ---- */
 
 /* In check(): fails the execution if the history does not fit. In setup(): forgets the last one. */
 void ex_history_check(const ex_model *model, const void *parameters);

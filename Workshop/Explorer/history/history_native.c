@@ -1,39 +1,55 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Histories of real threads on the real core: rings, the semaphore, and a map under the reader-writer lock.
- * Then two planted faults, which must be found and blamed: one changed result, and a register that sometimes
- * returns an old value.
+ * Histories of real threads on the real core.
+ *
+ *     history_native [--operations N] [--seconds N] [--seed N] [SUBJECT...]
+ *
+ * runs and checks subjects (native.h), those whose names fit one of the patterns, until they have made so many
+ * operations, and so long. Without a pattern two planted faults follow, which must be found and blamed: one changed
+ * result, and a register that sometimes returns an old value.
  */
-#include "models.h"
+#include "native.h"
 #include "recorder.h"
-#include <interlock/mpmc.h>
-#include <interlock/rwlock.h>
-#include <interlock/semaphore.h>
-#include <interlock/spsc.h>
+#include <fnmatch.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-/* Bursts begin together; otherwise one thread would end before the next runs. */
-enum { OPERATIONS = 16384, BURST = 64, MOST_THREADS = 4, ATTEMPTS = 10, ENOUGH_OVERLAPS = 200 };
+enum { ATTEMPTS = 10, ENOUGH_OVERLAPS = 200, RECORDED = 8 /* of a thread in a turn */, MOST_SECONDS = 120 };
 
 static struct {
     ex_recorder *recorder;
     atomic_uint arrived, burst;
+    const subject *subject;
     unsigned threads;
+    uint64_t seed, runs;
     unsigned wrong;
-    uint64_t seed;
-    ilk_mpmc *mpmc;
-    ilk_spsc *spsc;
-    ilk_semaphore semaphore;
-    ilk_rwlock lock;
-    uint32_t map[EX_MAP_KEYS];
-    atomic_uint cell;
 } s;
+
+static atomic_uint cell;
+
+static _Thread_local unsigned self;
+
+size_t ex_begin(unsigned kind, uint64_t argument) {
+    if (!ex_record_call(s.recorder, self, kind, argument)) {
+        fputs("history_native: a recorder is full\n", stderr);
+        exit(2);
+    }
+    return 0;
+}
+void ex_not_before(size_t operation, uint64_t moment) {
+    (void)operation;
+    ex_record_not_before(s.recorder, self, moment);
+}
+void ex_end(size_t operation, uint64_t result) {
+    (void)operation;
+    ex_record_return(s.recorder, self, result);
+}
 
 static uint64_t next_random(uint64_t *state) {
     *state ^= *state << 13;
@@ -42,81 +58,20 @@ static uint64_t next_random(uint64_t *state) {
     return *state;
 }
 
-static void mpmc_operation(unsigned thread, uint64_t random, uint64_t number) {
-    uint64_t element = number * MOST_THREADS + thread + 1;
-    if (random % 2 == 0) {
-        ex_record_call(s.recorder, thread, EX_PUSH, element);
-        bool pushed = ilk_mpmc_try_push(s.mpmc, &element, sizeof element);
-        ex_record_return(s.recorder, thread, pushed ? EX_DONE : EX_REFUSED);
-    } else {
-        ex_record_call(s.recorder, thread, EX_POP, 0);
-        bool popped = ilk_mpmc_try_pop(s.mpmc, &element, sizeof element);
-        ex_record_return(s.recorder, thread, popped ? element : EX_EMPTY);
-    }
-}
-
-static void spsc_operation(unsigned thread, uint64_t random, uint64_t number) {
-    (void)random;
-    uint64_t element = number + 1;
-    if (thread == 0) {
-        ex_record_call(s.recorder, thread, EX_PUSH, element);
-        bool pushed = ilk_spsc_try_push(s.spsc, &element, sizeof element);
-        ex_record_return(s.recorder, thread, pushed ? EX_DONE : EX_REFUSED);
-    } else {
-        ex_record_call(s.recorder, thread, EX_POP, 0);
-        bool popped = ilk_spsc_try_pop(s.spsc, &element, sizeof element);
-        ex_record_return(s.recorder, thread, popped ? element : EX_EMPTY);
-    }
-}
-
-static void semaphore_operation(unsigned thread, uint64_t random, uint64_t number) {
-    (void)random;
-    if (number % 2 == 0) {
-        ex_record_call(s.recorder, thread, EX_WAIT, 0);
-        ilk_semaphore_wait(&s.semaphore);
-        ex_record_return(s.recorder, thread, EX_DONE);
-    } else {
-        ex_record_call(s.recorder, thread, EX_SIGNAL, 1);
-        ilk_semaphore_signal(&s.semaphore, 1);
-        ex_record_return(s.recorder, thread, EX_DONE);
-    }
-}
-
-static void map_operation(unsigned thread, uint64_t random, uint64_t number) {
-    uint32_t *value = &s.map[random / 16 % EX_MAP_KEYS];
-    uint64_t argument = (uint64_t)(value - s.map) << 32;
-    uint32_t answer;
-    if (random % 4 != 0) {
-        ex_record_call(s.recorder, thread, EX_GET, argument);
-        ilk_rwlock_read_lock(&s.lock);
-        answer = *value;
-        ilk_rwlock_read_unlock(&s.lock);
-    } else {
-        bool removes = random % 16 == 0;
-        uint32_t new_value = removes ? 0 : (uint32_t)(number * MOST_THREADS + thread + 1);
-        ex_record_call(s.recorder, thread, removes ? EX_REMOVE : EX_PUT, argument | new_value);
-        ilk_rwlock_write_lock(&s.lock);
-        answer = *value;
-        *value = new_value;
-        ilk_rwlock_write_unlock(&s.lock);
-    }
-    ex_record_return(s.recorder, thread, answer);
-}
-
 /* The planted fault: reads sometimes return the value before the last. */
-static void faulty_operation(unsigned thread, uint64_t random, uint64_t number) {
+static void faulty_turn(unsigned thread, uint64_t random, uint64_t number) {
     static _Thread_local unsigned kept;
     if (random % 4 == 0) {
         unsigned value = (unsigned)(number * MOST_THREADS + thread + 1);
-        ex_record_call(s.recorder, thread, EX_WRITE, value);
-        atomic_store(&s.cell, value);
-        ex_record_return(s.recorder, thread, 0);
+        const size_t operation = ex_begin(EX_WRITE, value);
+        atomic_store(&cell, value);
+        ex_end(operation, 0);
     } else {
-        ex_record_call(s.recorder, thread, EX_READ, 0);
-        unsigned value = atomic_load(&s.cell);
-        unsigned answer = number % 1000 == 999 ? kept : value;
+        const size_t operation = ex_begin(EX_READ, 0);
+        unsigned value = atomic_load(&cell);
+        unsigned old = number % 1000 == 999 ? kept : value;
         kept = value;
-        ex_record_return(s.recorder, thread, answer);
+        ex_end(operation, old);
     }
 }
 
@@ -135,9 +90,6 @@ static void begin_together(void) {
     }
 }
 
-typedef void (*body)(unsigned thread, uint64_t random, uint64_t number);
-static body running;
-
 static void pin(unsigned thread) {
     cpu_set_t allowed, one;
     if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) {
@@ -155,37 +107,55 @@ static void pin(unsigned thread) {
 }
 
 static void *thread_main(void *argument) {
-    unsigned thread = (unsigned)(uintptr_t)argument;
-    pin(thread);
-    uint64_t random = s.seed * (thread + 1) + 0x9E3779B97F4A7C15;
-    for (uint64_t i = 0; i < OPERATIONS; i++) {
+    self = (unsigned)(uintptr_t)argument;
+    pin(self);
+    uint64_t random = (s.seed + s.runs * MOST_THREADS) * (self + 1) + 0x9E3779B97F4A7C15;
+    for (uint64_t i = 0; i < TURNS; i++) {
         if (i % BURST == 0) {
             begin_together();
         }
-        running(thread, next_random(&random) >> 20, i);
+        s.subject->turn(self, next_random(&random) >> 20, i);
     }
     return NULL;
 }
 
-static ex_history run(body operation, unsigned threads) {
+static void hangs(int signal) {
+    (void)signal;
+    static const char text[] = ": WRONG: a thread waits, and none wakes it\n";
+    (void)!write(STDOUT_FILENO, s.subject->name, strlen(s.subject->name));
+    (void)!write(STDOUT_FILENO, text, sizeof text - 1);
+    _exit(1);
+}
+
+static ex_history run(const subject *subject) {
     pthread_t ids[MOST_THREADS];
-    running = operation;
-    s.threads = threads;
-    s.recorder = ex_recorder_create(threads, OPERATIONS);
+    /* More threads than cores would not overlap, but for those that sleep. */
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    s.subject = subject;
+    s.threads = subject->threads != 0  ? subject->threads
+                : cores < 2            ? 2
+                : cores > MOST_THREADS ? MOST_THREADS
+                                       : (unsigned)cores;
+    s.runs++;
+    s.recorder = ex_recorder_create(s.threads, RECORDED * TURNS);
     atomic_store(&s.arrived, 0);
     if (s.recorder == NULL) {
         fputs("history_native: no memory\n", stderr);
         exit(2);
     }
-    for (unsigned i = 0; i < threads; i++) {
+    fflush(stdout);
+    signal(SIGALRM, hangs);
+    alarm(MOST_SECONDS);
+    for (unsigned i = 0; i < s.threads; i++) {
         if (pthread_create(&ids[i], NULL, thread_main, (void *)(uintptr_t)i) != 0) {
             fputs("history_native: no threads\n", stderr);
             exit(2);
         }
     }
-    for (unsigned i = 0; i < threads; i++) {
+    for (unsigned i = 0; i < s.threads; i++) {
         pthread_join(ids[i], NULL);
     }
+    alarm(0);
     return ex_recorder_history(s.recorder);
 }
 
@@ -203,26 +173,30 @@ static size_t overlaps_in(const ex_history *history) {
     return count;
 }
 
-/* Runs and checks until enough operations have overlapped. The recorder keeps the last history. */
-static ex_history expect_fit(const char *what, void (*prepare)(void), body operation, unsigned threads,
-                             const ex_model *model, const void *parameters) {
+/* Runs and checks until so many operations are made, so long has passed, and enough operations have overlapped. The
+ * recorder keeps the last history. */
+static ex_history expect_fit(const subject *subject, uint64_t least_operations, double least_seconds) {
     ex_history history = {0};
     size_t operations = 0, overlaps = 0;
     unsigned attempts = 0;
     bool fits = true;
-    double start = seconds();
+    const double start = seconds();
+    double passed = 0;
     do {
-        if (attempts > 0) {
+        if (attempts++ > 0) {
             ex_recorder_destroy(s.recorder);
         }
-        prepare();
-        history = run(operation, threads);
-        fits = ex_history_fits(&history, model, parameters, stdout);
+        subject->prepare();
+        history = run(subject);
+        fits = ex_history_fits(&history, subject->model, subject->parameters, stdout);
         operations += history.count;
         overlaps += overlaps_in(&history);
-    } while (fits && overlaps < ENOUGH_OVERLAPS && ++attempts < ATTEMPTS);
-    printf("%-6s %-34s %zu operations of %u threads, %zu overlap another, %.2f s\n", fits ? "fits" : "WRONG",
-           what, operations, threads, overlaps, seconds() - start);
+        passed = seconds() - start;
+    } while (fits && (operations < least_operations || passed < least_seconds ||
+                      (overlaps < ENOUGH_OVERLAPS && attempts < ATTEMPTS)));
+    printf("%-6s %-13s %s, %u threads: %zu operations checked, %zu overlap another, %.2f s, %.0f a second\n",
+           fits ? "fits" : "WRONG", subject->name, subject->what, s.threads, operations, overlaps, passed,
+           (double)operations / passed);
     if (overlaps < ENOUGH_OVERLAPS) {
         printf(
             "       few overlap: the threads hardly ran side by side on this machine, so this says little\n");
@@ -265,56 +239,50 @@ static void change_one_answer(ex_history *history) {
     late->result = early->result;
 }
 
-static const ex_queue_parameters ring = {.capacity = 3, .inexact = true};
-static const uint32_t permits = 1;
+static void show_planted_faults(void) {
+    const subject *mpmc = &ring_subjects[0];
+    const subject faulty = {"faulty", "", 0, &ex_register, NULL, NULL, faulty_turn};
+    ex_history history = expect_fit(mpmc, 0, 0);
+    change_one_answer(&history);
+    expect_misfit("the same with one answer changed", &history, mpmc->model, mpmc->parameters);
+    ex_recorder_destroy(s.recorder);
+    history = run(&faulty);
+    expect_misfit("a register that answers an old value now and then", &history, faulty.model, NULL);
+    ex_recorder_destroy(s.recorder);
+}
 
-static void prepare_mpmc(void) {
-    ilk_mpmc_destroy(s.mpmc);
-    if (ilk_mpmc_create(&s.mpmc, ring.capacity, sizeof(uint64_t)) != ILK_OK) {
-        exit(2);
+static bool is_wanted(const char *name, char **patterns) {
+    bool fits = *patterns == NULL;
+    while (!fits && *patterns != NULL) {
+        fits = fnmatch(*patterns++, name, 0) == 0;
     }
-}
-static void prepare_spsc(void) {
-    ilk_spsc_destroy(s.spsc);
-    if (ilk_spsc_create(&s.spsc, ring.capacity, sizeof(uint64_t)) != ILK_OK) {
-        exit(2);
-    }
-}
-static void prepare_semaphore(void) {
-    ilk_semaphore_init(&s.semaphore, permits);
-}
-static void prepare_map(void) {
-    ilk_rwlock_init(&s.lock);
-    memset(s.map, 0, sizeof s.map);
+    return fits;
 }
 
 int main(int count, char **arguments) {
-    s.seed = count > 1 ? strtoull(arguments[1], NULL, 10) : 1;
+    const subject *const lists[] = {ring_subjects, lock_subjects, condition_subjects, wait_set_subjects};
+    uint64_t operations = 0, least_seconds = 0;
+    unsigned ran = 0;
+    s.seed = 1;
+    char **argument = arguments + 1;
+    for (; argument + 1 < arguments + count && strncmp(*argument, "--", 2) == 0; argument += 2) {
+        *(strcmp(*argument, "--operations") == 0 ? &operations
+          : strcmp(*argument, "--seconds") == 0  ? &least_seconds
+                                                 : &s.seed) = strtoull(argument[1], NULL, 10);
+    }
     printf("seed %llu\n", (unsigned long long)s.seed);
-    /* More threads than cores would not overlap. */
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    unsigned threads = cores < 2 ? 2 : cores > MOST_THREADS ? MOST_THREADS : (unsigned)cores;
-
-    ex_history history = expect_fit("mpmc ring, try_push and try_pop", prepare_mpmc, mpmc_operation, threads,
-                                    &ex_bounded_queue, &ring);
-    change_one_answer(&history);
-    expect_misfit("the same with one answer changed", &history, &ex_bounded_queue, &ring);
-    ex_recorder_destroy(s.recorder);
-    expect_fit("spsc ring, try_push and try_pop", prepare_spsc, spsc_operation, 2, &ex_bounded_queue, &ring);
-    ex_recorder_destroy(s.recorder);
-    expect_fit("semaphore, wait and signal", prepare_semaphore, semaphore_operation, threads, &ex_semaphore,
-               &permits);
-    ex_recorder_destroy(s.recorder);
-    expect_fit("map under the reader-writer lock", prepare_map, map_operation, threads, &ex_map, NULL);
-    ex_recorder_destroy(s.recorder);
-
-    history = run(faulty_operation, threads);
-    expect_misfit("a register that answers an old value now and then", &history, &ex_register, NULL);
-    ex_recorder_destroy(s.recorder);
-
-    ilk_mpmc_destroy(s.mpmc);
-    ilk_spsc_destroy(s.spsc);
-    ilk_semaphore_destroy(&s.semaphore);
-    printf("%u not as they should be\n", s.wrong);
-    return s.wrong == 0 ? 0 : 1;
+    for (size_t list = 0; list < sizeof lists / sizeof lists[0]; list++) {
+        for (const subject *subject = lists[list]; subject->name != NULL; subject++) {
+            if (is_wanted(subject->name, argument)) {
+                (void)expect_fit(subject, operations, (double)least_seconds);
+                ex_recorder_destroy(s.recorder);
+                ran++;
+            }
+        }
+    }
+    if (*argument == NULL) {
+        show_planted_faults();
+    }
+    printf("%u subjects, %u not as they should be\n", ran, s.wrong);
+    return s.wrong == 0 && ran > 0 ? 0 : 1;
 }

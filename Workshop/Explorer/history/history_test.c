@@ -78,6 +78,10 @@ static void queues(void) {
            operation(1, EX_PUSH, 3, EX_REFUSED, 5, 6));
     EXPECT("and not before", &ex_bounded_queue, &exact, "push(2) = refused",
            operation(1, EX_PUSH, 1, EX_DONE, 1, 2), operation(1, EX_PUSH, 2, EX_REFUSED, 3, 4));
+    EXPECT("a pop times out on an empty queue", &ex_bounded_queue, &exact, NULL,
+           operation(3, EX_POP, 0, EX_TIMEDOUT, 1, 4), operation(1, EX_PUSH, 1, EX_DONE, 2, 3));
+    EXPECT("and not on an element", &ex_bounded_queue, &exact, "pop() = timed out",
+           operation(1, EX_PUSH, 1, EX_DONE, 1, 2), operation(3, EX_POP, 0, EX_TIMEDOUT, 3, 4));
     EXPECT("empty beside a push is inexact", &ex_bounded_queue, &exact, "pop() = empty",
            operation(1, EX_PUSH, 1, EX_DONE, 1, 2), operation(2, EX_PUSH, 2, EX_DONE, 3, 9),
            operation(3, EX_POP, 0, EX_EMPTY, 4, 5));
@@ -124,6 +128,58 @@ static void latches(void) {
            operation(1, EX_COUNT_DOWN, 0, EX_DONE, 1, 2), operation(3, EX_AWAIT, 0, EX_TIMEDOUT, 3, 4));
     EXPECT("what is left is counted", &ex_latch, &two, "probe() = 2",
            operation(1, EX_COUNT_DOWN, 0, EX_DONE, 1, 2), operation(3, EX_PROBE, 0, 2, 3, 4));
+}
+
+static void deques(void) {
+    const ex_queue_parameters two = {.capacity = 2};
+    EXPECT("the owner takes what it pushed last, a thief what it pushed first", &ex_deque, &two, NULL,
+           operation(1, EX_PUSH, 1, EX_DONE, 1, 2), operation(1, EX_PUSH, 2, EX_DONE, 3, 4),
+           operation(1, EX_TAKE_LAST, 0, 2, 5, 6), operation(2, EX_POP, 0, 1, 7, 8),
+           operation(1, EX_TAKE_LAST, 0, EX_EMPTY, 9, 10));
+    EXPECT("the owner does not take the first of two", &ex_deque, &two, "take_last() = 1",
+           operation(1, EX_PUSH, 1, EX_DONE, 1, 2), operation(1, EX_PUSH, 2, EX_DONE, 3, 4),
+           operation(1, EX_TAKE_LAST, 0, 1, 5, 6));
+    EXPECT("nor a thief the last", &ex_deque, &two, "pop() = 2", operation(1, EX_PUSH, 1, EX_DONE, 1, 2),
+           operation(1, EX_PUSH, 2, EX_DONE, 3, 4), operation(2, EX_POP, 0, 2, 5, 6));
+    EXPECT("the last one goes to one of them", &ex_deque, &two, "= 1",
+           operation(1, EX_PUSH, 1, EX_DONE, 1, 2), operation(1, EX_TAKE_LAST, 0, 1, 3, 5),
+           operation(2, EX_POP, 0, 1, 4, 6));
+    EXPECT("a thief is outrun by the owner", &ex_deque, &two, NULL, operation(1, EX_PUSH, 1, EX_DONE, 1, 2),
+           operation(1, EX_TAKE_LAST, 0, 1, 3, 5), operation(2, EX_POP, 0, EX_REFUSED, 4, 6));
+    EXPECT("and not by nothing", &ex_deque, &two, "pop() = refused", operation(1, EX_PUSH, 1, EX_DONE, 1, 2),
+           operation(2, EX_POP, 0, EX_REFUSED, 3, 4));
+    EXPECT("a full deque refuses", &ex_deque, &two, "push(2) = refused",
+           operation(1, EX_PUSH, 1, EX_DONE, 1, 2), operation(1, EX_PUSH, 2, EX_REFUSED, 3, 4));
+}
+
+static void ready_sets(void) {
+    const uint32_t third = 1 << 2;
+    EXPECT("members that are ready are answered, again while they are", &ex_ready_set, &third, NULL,
+           operation(1, EX_SIGNAL, 0, EX_DONE, 1, 2), operation(1, EX_SIGNAL, 3, EX_DONE, 3, 9),
+           operation(2, EX_WAIT, 0, 1 << 0 | 1 << 3, 4, 5), operation(2, EX_WAIT, 0, 1 << 0, 6, 7),
+           operation(2, EX_TAKE, 0, EX_DONE, 10, 11), operation(2, EX_WAIT, 0, 1 << 3, 12, 13));
+    EXPECT("one that is not ready is not answered", &ex_ready_set, &third, "wait(0) = 3",
+           operation(1, EX_SIGNAL, 0, EX_DONE, 1, 2), operation(2, EX_WAIT, 0, 1 << 0 | 1 << 1, 3, 4));
+    EXPECT("nor one that was taken", &ex_ready_set, &third, "wait(0) = 1",
+           operation(1, EX_SIGNAL, 0, EX_DONE, 1, 2), operation(2, EX_TAKE, 0, EX_DONE, 3, 4),
+           operation(2, EX_WAIT, 0, 1 << 0, 5, 6));
+    EXPECT("a wait takes the permit that it answers", &ex_ready_set, &third, "wait(0) = 4",
+           operation(1, EX_SIGNAL, 2, EX_DONE, 1, 2), operation(2, EX_WAIT, 0, 1 << 2, 3, 4),
+           operation(2, EX_WAIT, 0, 1 << 2, 5, 6));
+    EXPECT("a ready member keeps a wait from timing out", &ex_ready_set, &third, "wait(0) = timed out",
+           operation(1, EX_SIGNAL, 1, EX_DONE, 1, 2), operation(2, EX_WAIT, 0, EX_TIMEDOUT, 3, 4));
+    EXPECT("but not one that becomes ready beside it", &ex_ready_set, &third, NULL,
+           operation(1, EX_SIGNAL, 1, EX_DONE, 1, 4), operation(2, EX_WAIT, 0, EX_TIMEDOUT, 2, 3),
+           operation(2, EX_TAKE, 1, EX_DONE, 5, 6), operation(2, EX_TAKE, 1, EX_EMPTY, 7, 8));
+    EXPECT("an element that is there is had", &ex_ready_set, &third, "take(1) = empty",
+           operation(1, EX_SIGNAL, 1, EX_DONE, 1, 2), operation(2, EX_TAKE, 1, EX_EMPTY, 3, 4));
+    EXPECT("two wakes end one wait", &ex_ready_set, &third, NULL, operation(1, EX_WAKE, 0, EX_DONE, 1, 2),
+           operation(1, EX_WAKE, 0, EX_DONE, 3, 4), operation(2, EX_WAIT, 0, EX_NONE, 5, 6),
+           operation(2, EX_WAIT, 0, EX_TIMEDOUT, 7, 8));
+    EXPECT("and not another", &ex_ready_set, &third, "wait(0) = 0", operation(1, EX_WAKE, 0, EX_DONE, 1, 2),
+           operation(2, EX_WAIT, 0, EX_NONE, 3, 4), operation(2, EX_WAIT, 0, EX_NONE, 5, 6));
+    EXPECT("a wake is not overslept", &ex_ready_set, &third, "wait(0) = timed out",
+           operation(1, EX_WAKE, 0, EX_DONE, 1, 2), operation(2, EX_WAIT, 0, EX_TIMEDOUT, 3, 4));
 }
 
 #define KEY(key, value) ((uint64_t)(key) << 32 | (value))
@@ -217,6 +273,8 @@ int main(void) {
     queues();
     semaphores();
     latches();
+    deques();
+    ready_sets();
     maps();
     partial_orders();
     long_histories();

@@ -89,10 +89,22 @@ static bool queue_pop(queue *q, const ex_operation *operation) {
         bool push_beside = (operation->meets & (1u << EX_PUSH | 1u << EX_OVERWRITE)) != 0;
         return q->count == 0 || (q->inexact && push_beside);
     }
+    if (operation->answered && operation->result == EX_REFUSED) {
+        return (operation->meets & (1u << EX_POP | 1u << EX_TAKE_LAST)) != 0;
+    }
     if (q->count == 0) {
         return !operation->answered;
     }
     uint64_t element = take_first(q);
+    return !operation->answered || element == operation->result;
+}
+
+static bool queue_take_last(queue *q, const ex_operation *operation) {
+    if (q->count == 0) {
+        return !operation->answered || operation->result == EX_EMPTY;
+    }
+    uint64_t element = q->elements[--q->count];
+    q->elements[q->count] = 0;
     return !operation->answered || element == operation->result;
 }
 
@@ -120,6 +132,8 @@ static bool queue_apply(void *state, const ex_operation *operation) {
         return queue_pop(q, operation);
     case EX_OVERWRITE:
         return queue_overwrite(q, operation);
+    case EX_TAKE_LAST:
+        return queue_take_last(q, operation);
     default:
         q->closed = true;
         return true;
@@ -164,6 +178,9 @@ static void queue_describe(const ex_operation *operation, char *text, size_t siz
     case EX_OVERWRITE:
         snprintf(text, size, "push_overwriting(%llu) = %s", (unsigned long long)operation->argument, result);
         break;
+    case EX_TAKE_LAST:
+        snprintf(text, size, "take_last() = %s", result);
+        break;
     default:
         snprintf(text, size, "close()");
         break;
@@ -172,6 +189,8 @@ static void queue_describe(const ex_operation *operation, char *text, size_t siz
 
 const ex_model ex_bounded_queue = {"bounded queue", sizeof(queue),        queue_begin,
                                    queue_apply,     queue_describe_state, queue_describe};
+const ex_model ex_deque = {"deque",     sizeof(queue),        queue_begin,
+                           queue_apply, queue_describe_state, queue_describe};
 
 /* ---- Latch ---- */
 
@@ -252,6 +271,76 @@ static void semaphore_describe(const ex_operation *operation, char *text, size_t
 
 const ex_model ex_semaphore = {"counting semaphore", sizeof(uint64_t),         semaphore_begin,
                                semaphore_apply,      semaphore_describe_state, semaphore_describe};
+
+/* ---- Ready set ---- */
+
+typedef struct ready_set {
+    uint32_t counts[EX_MEMBERS];
+    uint32_t taken_from, woken;
+} ready_set;
+
+static void ready_begin(void *state, const void *parameters) {
+    ready_set *set = state;
+    *set = (ready_set){.taken_from = *(const uint32_t *)parameters};
+}
+
+static bool ready_wait(ready_set *set, const ex_operation *operation) {
+    if (!operation->answered) {
+        return true;
+    }
+    bool is_none_ready = true, are_those_ready = true;
+    for (unsigned member = 0; member < EX_MEMBERS; member++) {
+        uint32_t *count = &set->counts[member];
+        is_none_ready = is_none_ready && *count == 0;
+        if (operation->result != EX_TIMEDOUT && (operation->result >> member & 1) != 0) {
+            are_those_ready = are_those_ready && *count > 0;
+            *count -= set->taken_from >> member & 1;
+        }
+    }
+    if (operation->result == EX_TIMEDOUT) {
+        return is_none_ready && !set->woken;
+    }
+    const bool is_woken = set->woken;
+    set->woken = 0;
+    return operation->result == EX_NONE ? is_woken : are_those_ready;
+}
+
+static bool ready_apply(void *state, const ex_operation *operation) {
+    ready_set *set = state;
+    uint32_t *count = &set->counts[operation->argument % EX_MEMBERS];
+    switch (operation->kind) {
+    case EX_WAIT:
+        return ready_wait(set, operation);
+    case EX_SIGNAL:
+        (*count)++;
+        return true;
+    case EX_WAKE:
+        set->woken = 1;
+        return true;
+    default: /* EX_TAKE */
+        if (*count == 0) {
+            return !operation->answered || operation->result == EX_EMPTY;
+        }
+        (*count)--;
+        return !operation->answered || operation->result == EX_DONE;
+    }
+}
+
+static void ready_describe_state(const void *state, char *text, size_t size) {
+    const ready_set *set = state;
+    snprintf(text, size, "counts %u %u %u %u%s", set->counts[0], set->counts[1], set->counts[2],
+             set->counts[3], set->woken ? ", woken" : "");
+}
+
+static void ready_describe(const ex_operation *operation, char *text, size_t size) {
+    static const char *const names[] = {"wait", "signal", "take", "wake"};
+    char result[32];
+    snprintf(text, size, "%s(%llu) = %s", names[operation->kind], (unsigned long long)operation->argument,
+             result_name(operation, result, sizeof result));
+}
+
+const ex_model ex_ready_set = {"ready set", sizeof(ready_set),    ready_begin,
+                               ready_apply, ready_describe_state, ready_describe};
 
 /* ---- Map ---- */
 

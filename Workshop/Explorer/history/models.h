@@ -36,6 +36,12 @@ typedef struct ex_queue_parameters {
 } ex_queue_parameters;
 extern const ex_model ex_bounded_queue;
 
+/* The same without close, as the deque of a worker: the owner pushes and takes, thieves pop.
+ *   take_last()     the element pushed last, EX_EMPTY
+ *   pop()           as above; EX_REFUSED: outrun by a pop or a take_last beside it */
+enum { EX_TAKE_LAST = EX_OVERWRITE + 1 };
+extern const ex_model ex_deque;
+
 /* A count that goes down to zero once. Parameter: uint32_t count at first.
  *   count_down()    EX_DONE
  *   await()         EX_DONE (open), EX_REFUSED or EX_TIMEDOUT (shut)
@@ -48,6 +54,17 @@ extern const ex_model ex_latch;
  *   signal(count)   EX_DONE */
 enum { EX_WAIT, EX_SIGNAL };
 extern const ex_model ex_semaphore;
+
+/* Members that become ready, and one thread that waits for any (ilk_wait_set). Parameter: uint32_t, the mask of those
+ * that a wait takes from, as from a semaphore.
+ *   wait()          a mask of members, each ready; EX_NONE (a wake, perhaps with members ready) or EX_TIMEDOUT (no
+ *                   member ready, and no wake). A wake is gone once a wait has answered other than EX_TIMEDOUT
+ *   signal(member), wake()
+ *   take(member)    EX_DONE, EX_EMPTY */
+enum { EX_TAKE = EX_SIGNAL + 1, EX_WAKE };
+#define EX_NONE UINT64_C(0)
+enum { EX_MEMBERS = 4 };
+extern const ex_model ex_ready_set;
 
 /* A map from small keys (below EX_MAP_KEYS) to values other than 0. argument: key << 32 | value.
  *   put             the value replaced, 0 for none

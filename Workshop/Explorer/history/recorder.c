@@ -5,7 +5,6 @@
 #include "recorder.h"
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 /* Two cache lines apart, against false sharing. */
@@ -75,6 +74,12 @@ bool ex_record_call(ex_recorder *recorder, unsigned thread, unsigned kind, uint6
     return true;
 }
 
+void ex_record_not_before(ex_recorder *recorder, unsigned thread, uint64_t moment) {
+    buffer *mine = &recorder->buffers[thread];
+    ex_operation *operation = &mine->operations[mine->count];
+    operation->called = moment > operation->called ? moment : operation->called;
+}
+
 void ex_record_return(ex_recorder *recorder, unsigned thread, uint64_t result) {
     atomic_thread_fence(memory_order_seq_cst);
     buffer *mine = &recorder->buffers[thread];
@@ -84,22 +89,24 @@ void ex_record_return(ex_recorder *recorder, unsigned thread, uint64_t result) {
     operation->answered = true;
 }
 
-static int by_call(const void *a, const void *b) {
-    const ex_operation *first = a, *second = b;
-    return (first->called > second->called) - (first->called < second->called);
-}
-
 ex_history ex_recorder_history(ex_recorder *recorder) {
-    size_t count = 0;
-    for (unsigned i = 0; i < recorder->threads; i++) {
-        const buffer *from = &recorder->buffers[i];
-        /* A call without a return comes after the last one that returned. */
-        size_t mine = from->count;
-        mine += mine < recorder->capacity && from->operations[mine].called != 0 &&
-                !from->operations[mine].answered;
-        memcpy(recorder->merged + count, from->operations, mine * sizeof *from->operations);
-        count += mine;
+    size_t next[EX_HISTORY_THREADS] = {0}, count = 0;
+    for (;;) {
+        const ex_operation *earliest = NULL;
+        for (unsigned i = 0; i < recorder->threads; i++) {
+            const buffer *from = &recorder->buffers[i];
+            const ex_operation *operation = &from->operations[next[i]];
+            /* A call without a return comes after the last one that returned. */
+            const size_t there =
+                from->count + (from->count < recorder->capacity && from->operations[from->count].called != 0);
+            if (next[i] < there && (earliest == NULL || operation->called < earliest->called)) {
+                earliest = operation;
+            }
+        }
+        if (earliest == NULL) {
+            return (ex_history){recorder->merged, count, false};
+        }
+        recorder->merged[count++] = *earliest;
+        next[earliest->thread]++;
     }
-    qsort(recorder->merged, count, sizeof *recorder->merged, by_call);
-    return (ex_history){recorder->merged, count, false};
 }

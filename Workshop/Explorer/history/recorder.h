@@ -22,6 +22,9 @@ void ex_recorder_destroy(ex_recorder *recorder);
 bool ex_record_call(ex_recorder *recorder, unsigned thread, unsigned kind, uint64_t argument);
 void ex_record_return(ex_recorder *recorder, unsigned thread, uint64_t result);
 
+/* Between the two; see ex_not_before. */
+void ex_record_not_before(ex_recorder *recorder, unsigned thread, uint64_t moment);
+
 /* In order of calls, when none is recording. The recorder owns it. */
 ex_history ex_recorder_history(ex_recorder *recorder);
 

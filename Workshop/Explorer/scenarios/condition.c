@@ -496,6 +496,22 @@ EX_SCENARIO(under_for_one){
     .spurious_wakeups = 1,
 };
 
+static void fill_then_signal_one(void) {
+    ilk_mutex_lock(&s.mutex);
+    fill();
+    ilk_mutex_unlock(&s.mutex);
+    ilk_condition_signal(&s.filled);
+}
+EX_SCENARIO(for_one){
+    .name = "condition-signal-for-one",
+    .claim = "a wait that has timed out has taken no signal",
+    .setup = setup,
+    .threads = {fill_then_signal_one, see_filled, pass_on_or_be_late},
+    .check = check_filled,
+    .timeouts = 1,
+    .spurious_wakeups = 1,
+};
+
 static void wait_late(void) {
     ilk_mutex_lock(&s.mutex);
     (void)!ilk_condition_wait_until(&s.filled, &s.mutex, SOON);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The deque of a worker by itself: the owner pushes and takes beside one thief and two. Each job comes out once, whole,
- * and a job that is refused by a full deque is the owner's still. Its two places make every schedule wrap.
+ * The deque of a worker by itself: the owner pushes and takes beside one thief and two. The answers fit a plain deque:
+ * each job comes out once, whole, and a job that is refused by a full deque is the owner's still. Its two places make
+ * every schedule wrap.
  */
 /* contract: pool.A */
 #include "../explorer.h"
+#include "../history/models.h"
 #define ILK__DEQUE_PLACES 2
 #include <pool/deque.h>
 #include <string.h>
@@ -14,11 +16,13 @@ enum { JOBS = 4 };
 static struct {
     struct deque deque;
     ilk_job jobs[JOBS];
-    ILK_ATOMIC(uint32_t) gone[JOBS];
     uint32_t pushed; /* the owner's */
 } s;
 
+static const ex_queue_parameters places = {.capacity = ILK__DEQUE_PLACES};
+
 static void setup(void) {
+    ex_history_reset();
     memset(&s, 0, sizeof s);
 }
 
@@ -27,33 +31,42 @@ static void begin_far(void) {
     s.deque.top = s.deque.bottom = 1001; /* an odd place */
 }
 
-static void got(ilk_job *job) {
-    if (job != NULL) {
-        ilk_plain_read(&job->context, sizeof job->context);
-        const size_t index = (size_t)(job - s.jobs);
-        ex_assert(job->context == &s.jobs[index]);
-        ex_assert(ilk_atomic_fetch_add(&s.gone[index], 1, memory_order_relaxed) == 0);
+/* The job's number, from 1 on; 0: none. */
+static uint64_t got(ilk_job *job) {
+    if (job == NULL) {
+        return 0;
     }
+    ilk_plain_read(&job->context, sizeof job->context);
+    ex_assert(job->context == job);
+    return (uint64_t)(job - s.jobs) + 1;
 }
 
 static bool push(void) {
     ilk_job *job = &s.jobs[s.pushed];
     ilk_plain_write(&job->context, sizeof job->context);
     job->context = job;
-    if (!deque_push(&s.deque, job, job->group)) {
-        return false;
-    }
-    s.pushed++;
-    return true;
+    const size_t operation = ex_begin(EX_PUSH, s.pushed + 1);
+    const bool pushed = deque_push(&s.deque, job, job->group);
+    ex_end(operation, pushed ? EX_DONE : EX_REFUSED);
+    s.pushed += pushed;
+    return pushed;
 }
 
+static bool takes(void) {
+    const size_t operation = ex_begin(EX_TAKE_LAST, 0);
+    const uint64_t number = got(deque_take(&s.deque));
+    ex_end(operation, number != 0 ? number : EX_EMPTY);
+    return number != 0;
+}
 static void take(void) {
-    got(deque_take(&s.deque));
+    (void)takes();
 }
 
 static void steal(void) {
     bool lost = false;
-    got(deque_steal(&s.deque, NULL, &lost));
+    const size_t operation = ex_begin(EX_POP, 0);
+    const uint64_t number = got(deque_steal(&s.deque, NULL, &lost));
+    ex_end(operation, number != 0 ? number : lost ? EX_REFUSED : EX_EMPTY);
 }
 
 static void push_take(void) {
@@ -89,13 +102,9 @@ static void steal_two(void) {
 
 /* What was pushed and has not come out is there still, for the owner. */
 static void check(void) {
-    ilk_job *job;
-    while ((job = deque_take(&s.deque)) != NULL) {
-        got(job);
+    while (takes()) {
     }
-    for (uint32_t i = 0; i < s.pushed; i++) {
-        ex_assert(s.gone[i] == 1);
-    }
+    ex_history_check(&ex_deque, &places);
     ex_assert(!deque_has_jobs(&s.deque));
 }
 
