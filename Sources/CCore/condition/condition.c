@@ -24,13 +24,13 @@
 #include <interlock/condition.h>
 #include <stddef.h>
 
-static void raise(ilk_condition *condition, uint32_t word) {
+static void raise_waits(ilk_condition *condition, uint32_t word) {
     /* CN5 relaxed: see above. */
     ilk_atomic_store(&condition->word, word, memory_order_relaxed);
 }
 
 void ilk_condition_init(ilk_condition *condition) {
-    raise(condition, 0);
+    raise_waits(condition, 0);
 }
 
 struct waiter {
@@ -51,14 +51,14 @@ static struct ilk__waiter *link_of(struct waiter *self) {
 static void queue_up(ilk_condition *condition, struct waiter *self) {
     struct ilk__address_bucket *bucket = ilk__address_lock(condition);
     (void)ilk__address_enqueue(bucket, condition, &self->entry.entry);
-    raise(condition, 1);
+    raise_waits(condition, 1);
     ilk__address_unlock(bucket);
 }
 
 static void take_waiter_out(struct ilk__address_bucket *bucket, ilk_condition *condition,
                             struct waiter *waiter) {
     if (ilk__address_dequeue(bucket, condition, &waiter->entry.entry)) {
-        raise(condition, 0);
+        raise_waits(condition, 0);
     }
 }
 
@@ -131,7 +131,7 @@ static void signal_up_to(ilk_condition *condition, size_t count) {
     for (; count > 0; count--) {
         struct ilk__address_queue *queue = ilk__address_find(bucket, condition);
         if (queue == NULL) {
-            raise(condition, 0); /* in a child of fork it is still 1 */
+            raise_waits(condition, 0); /* in a child of fork it is still 1 */
             break;
         }
         struct ilk__waiter *first = TAILQ_FIRST(&queue->waiters);
