@@ -190,6 +190,9 @@ static void a_million_closings_lose_nothing(void **state) {
     ring_type *before = NULL;
     thread_start(&pusher, push_while_open, &closings);
     for (int round = 1; round <= closings.rounds; round++) {
+        if (round % 10000 == 0) {
+            test_goes_on();
+        }
         ring_type *ring = make(1 + next_random(&random) % 4);
         RING(destroy)(before);
         ilk_atomic_store(&closings.ring, ring, memory_order_release);

@@ -126,6 +126,9 @@ bool has_address_sanitizer(void);
  * slower, a tenth with either, and a fortieth without. */
 int stress_rounds(int count);
 
+/* A test of many rounds calls it as it makes them: its limit of time counts from here, however slow the machine is. */
+void test_goes_on(void);
+
 /* For stress schedules; never 0 for a seed that is not. */
 uint32_t next_random(uint32_t *state);
 
