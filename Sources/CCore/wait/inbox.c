@@ -108,8 +108,8 @@ bool ilk__watcher_retake(struct ilk__watcher *watcher) {
 
 /* By the owner, whom none need wake. */
 static void raise_again(struct ilk__inbox *inbox) {
-    const uint32_t before =
-        ilk_atomic_fetch_or(&inbox->state, ILK__INBOX_PENDING, memory_order_acq_rel); /* IB2 */
+    /* IB10 relaxed: carries nothing of the owner's; IB3 has read what notifiers carry. */
+    const uint32_t before = ilk_atomic_fetch_or(&inbox->state, ILK__INBOX_PENDING, memory_order_relaxed);
     if ((before & (ILK__INBOX_PENDING | ILK__INBOX_DESCRIPTOR)) == ILK__INBOX_DESCRIPTOR) {
         ilk__event_descriptor_raise(inbox->descriptor);
     }
