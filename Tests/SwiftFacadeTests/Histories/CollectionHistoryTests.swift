@@ -4,7 +4,7 @@
 //
 // Have been seen to fail on: an append of two steps, and one without the lock; a count read outside it; a popLast of
 // two steps; a withWriteLock on a copy; a value that was read before the call; an insertIfAbsent and a change in
-// place of two steps; a value(forKey:orInsert:) that does not look again.
+// place of two steps; a value(forKey:orInsert:) that does not recheck.
 
 import Interlock
 import Testing

@@ -10,28 +10,20 @@
 // a limit exceeded by one; the newest of several jobs begun first; a barrier that begins beside a last job; jobs
 // that a cancelled barrier lets pass the one before it; jobs that wait for no barrier but the first.
 
-import Foundation
 import Interlock
-@testable import InterlockSync
 import Testing
 
-/// What a closure and the thread that adds it write, each in its own fields.
-private struct JobTimes: Sendable, CustomStringConvertible {
+private struct PlannedJob: Sendable {
     /// `follower`: of the job that its thread added before it. `chained`: it adds the next job.
     enum Kind { case plain, async, follower, barrier, chained }
 
     let kind: Kind
     var priority = WorkerPool.Priority.normal
     var isCancelled = false
+    /// Its thread waits for its end, so that the next barrier comes to a queue without one.
+    var isAwaited = false
     /// How long the closure takes.
     let length: Int
-    /// The call that added it.
-    var called: UInt64 = 0
-    var returned: UInt64 = 0
-    /// The closure; it ran `runs` times.
-    var begin: UInt64 = 0
-    var end: UInt64 = 0
-    var runs = 0
 
     init(isChained: Bool, using random: inout SplitMix) {
         // Barriers, too, begin beside the long ones, if they can.
@@ -40,59 +32,81 @@ private struct JobTimes: Sendable, CustomStringConvertible {
         kind =
             switch Int.random(in: 0..<16, using: &random) {
             case _ where isChained: .chained
-            case 0: .barrier
-            case 1, 2: .async
+            case 0, 1: .barrier
+            case 2: .async
             case 3, 4: .follower
             default: .plain
             }
         if isChained { return }
         isCancelled = Int.random(in: 0..<16, using: &random) == 0
+        isAwaited = kind == .barrier && Bool.random(using: &random)
         if kind == .plain { priority = [.low, .normal, .normal, .high].randomElement(using: &random)! }
     }
+}
+
+private struct Times {
+    var begin: UInt64 = 0
+    var end: UInt64 = 0
+    /// How often it happened.
+    var count = 0
+}
+
+private struct RecordedJob: CustomStringConvertible {
+    let plan: PlannedJob
+    /// The call that added it.
+    let added: Times
+    /// Its closure.
+    let ran: Times
 
     var description: String {
-        "\(kind) of \(priority) priority, added \(called) to \(returned), ran \(begin) to \(end)"
+        "\(plan.kind) of \(plan.priority) priority, added \(added.begin) to \(added.end), "
+            + "ran \(ran.begin) to \(ran.end)"
     }
 
-    func wasAdded(before other: JobTimes) -> Bool { returned < other.called }
-    func overlaps(_ other: JobTimes) -> Bool { begin < other.end && other.begin < end }
+    func runs(beside other: RecordedJob) -> Bool { ran.begin < other.ran.end && other.ran.begin < ran.end }
 
     /// Which promise of a queue with `limit` the two break.
-    func broken(with later: JobTimes, limit: Int?) -> String? {
-        let hasBarrier = kind == .barrier || later.kind == .barrier
-        if hasBarrier, overlaps(later) { return "a barrier did not run alone" }
-        guard wasAdded(before: later) else { return nil }
-        if hasBarrier, later.begin < end {
+    func broken(with later: RecordedJob, limit: Int?) -> String? {
+        let hasBarrier = plan.kind == .barrier || later.plan.kind == .barrier
+        if hasBarrier, runs(beside: later) { return "a barrier did not run alone" }
+        guard added.end < later.added.begin else { return nil }
+        if hasBarrier, later.ran.begin < ran.end {
             return "a barrier did not separate what was added before and after it"
         }
         // A follower becomes ready later than it is added.
-        let isInOrder = kind != .follower && later.kind != .follower && priority == later.priority
-        if limit == 1, isInOrder, later.begin < begin { return "what was added first began second" }
-        return nil
+        let hasFollower = plan.kind == .follower || later.plan.kind == .follower
+        let isInOrder = limit == 1 && !hasFollower && plan.priority == later.plan.priority
+        return isInOrder && later.ran.begin < ran.begin ? "what was added first began second" : nil
     }
 }
 
 /// The jobs of one round.
-// A job's closure runs after the call that adds it has begun, and is read after the queue's wait.
+// The thread that adds a job writes its `added`, its closure its `ran`. Both are read after the queue's wait.
 private final class QueueRound: @unchecked Sendable {
     let limit: Int?
-    let jobs: UnsafeMutableBufferPointer<JobTimes>
+    private let plans: [PlannedJob]
+    private let added: UnsafeMutablePointer<Times>
+    private let ran: UnsafeMutablePointer<Times>
 
     /// Where the parts of the two threads end; the rest is the chain.
     private static let ends = [24, 48, 80]
 
     init(using random: inout SplitMix) {
         limit = [nil, nil, nil, 1, 2, 3].randomElement(using: &random)!
-        jobs = .allocate(capacity: Self.ends[2])
-        for index in jobs.indices {
-            let job = JobTimes(isChained: index >= Self.ends[1], using: &random)
-            jobs.initializeElement(at: index, to: job)
-        }
+        plans = (0..<Self.ends[2]).map { PlannedJob(isChained: $0 >= Self.ends[1], using: &random) }
+        added = .allocate(capacity: plans.count)
+        added.initialize(repeating: Times(), count: plans.count)
+        ran = .allocate(capacity: plans.count)
+        ran.initialize(repeating: Times(), count: plans.count)
     }
 
     deinit {
-        jobs.deinitialize()
-        jobs.deallocate()
+        added.deallocate()
+        ran.deallocate()
+    }
+
+    var jobs: [RecordedJob] {
+        plans.indices.map { RecordedJob(plan: plans[$0], added: added[$0], ran: ran[$0]) }
     }
 
     func play(on pool: WorkerPool) {
@@ -105,21 +119,22 @@ private final class QueueRound: @unchecked Sendable {
             if thread == 0 { _ = self.add(Self.ends[1], to: queue, behind: last) }
             for index in thread * Self.ends[0]..<Self.ends[thread] {
                 last = self.add(index, to: queue, behind: last)
-                if self.jobs[index].isCancelled { last.cancel() }
+                if self.plans[index].isCancelled { last.cancel() }
+                if self.plans[index].isAwaited { last.wait() }
             }
         }
         queue.wait()
     }
 
     private func add(_ index: Int, to queue: InterlockQueue, behind last: Job<Void>) -> Job<Void> {
-        jobs[index].called = moment()
-        defer { jobs[index].returned = moment() }
+        added[index].begin = moment()
+        defer { added[index].end = moment() }
         let body: @Sendable () -> Void = {
             self.begin(index)
             self.end(index)
         }
-        switch jobs[index].kind {
-        case .plain: return queue.job(priority: jobs[index].priority, body)
+        switch plans[index].kind {
+        case .plain: return queue.job(priority: plans[index].priority, body)
         case .barrier: return queue.barrier(body)
         case .follower: return last.then(body)
         case .async:
@@ -131,35 +146,37 @@ private final class QueueRound: @unchecked Sendable {
         case .chained:
             return queue.job {
                 self.begin(index)
-                if index + 1 < self.jobs.count { _ = self.add(index + 1, to: queue, behind: last) }
+                if index + 1 < self.plans.count { _ = self.add(index + 1, to: queue, behind: last) }
                 self.end(index)
             }
         }
     }
 
     private func begin(_ index: Int) {
-        jobs[index].begin = moment()
-        jobs[index].runs += 1
-        spend(jobs[index].length)
+        ran[index].begin = moment()
+        ran[index].count += 1
+        spend(plans[index].length)
     }
 
-    private func end(_ index: Int) { jobs[index].end = moment() }
+    private func end(_ index: Int) { ran[index].end = moment() }
 
     /// The first promise that is found broken.
-    func broken() -> String? {
+    static func broken(by jobs: [RecordedJob], limit: Int?) -> String? {
         var mayNotRun = false
         for job in jobs {
             // A follower does not run where the job before it did not.
-            mayNotRun = job.isCancelled || mayNotRun && job.kind == .follower
-            if job.runs != 1, !(job.runs == 0 && mayNotRun) { return "ran \(job.runs) times: \(job)" }
+            mayNotRun = job.plan.isCancelled || mayNotRun && job.plan.kind == .follower
+            if job.ran.count > 1 || job.ran.count == 0 && !mayNotRun {
+                return "ran \(job.ran.count) times: \(job)"
+            }
         }
-        let ran = jobs.filter { $0.runs == 1 }
-        for job in ran {
-            for later in ran where later.called != job.called {
+        let jobs = jobs.filter { $0.ran.count == 1 }
+        for job in jobs {
+            for later in jobs where later.added.begin != job.added.begin {
                 if let text = job.broken(with: later, limit: limit) { return "\(text): \(job), \(later)" }
             }
             if let limit {
-                let beside = ran.filter { $0.begin <= job.begin && job.begin < $0.end }
+                let beside = jobs.filter { $0.ran.begin <= job.ran.begin && job.ran.begin < $0.ran.end }
                 if beside.count > limit { return "\(beside.count) ran at a time: \(beside)" }
             }
         }
@@ -173,22 +190,21 @@ private final class QueueRound: @unchecked Sendable {
         let pool = try WorkerPool(name: "history", threads: 4)
         var random = SplitMix(state: moment())
         let start = ContinuousClock.now
-        var (jobs, overlapping) = (0, 0)
+        var (count, overlapping) = (0, 0)
         repeat {
             let round = QueueRound(using: &random)
             round.play(on: pool)
-            if let broken = round.broken() {
+            let jobs = round.jobs
+            count += jobs.count
+            overlapping += jobs.count { job in
+                jobs.contains { $0.added.begin != job.added.begin && $0.runs(beside: job) }
+            }
+            if let broken = QueueRound.broken(by: jobs, limit: round.limit) {
                 Issue.record("history InterlockQueue, limit \(String(describing: round.limit)): \(broken)")
                 return
             }
-            jobs += round.jobs.count
-            overlapping += round.jobs.count { job in
-                round.jobs.contains { $0.called != job.called && $0.overlaps(job) }
-            }
         } while ContinuousClock.now - start < historyBudget
-        print(
-            "history InterlockQueue: \(jobs) jobs, \(overlapping) overlap another, "
-                + "\(ContinuousClock.now - start): all fit"
-        )
+        let time = ContinuousClock.now - start
+        print("history InterlockQueue: \(count) jobs, \(overlapping) ran beside another, \(time)")
     }
 }
