@@ -131,7 +131,7 @@ final class Replayed<Contents: Sendable>: Sendable {
     }
 }
 
-private func number(_ variable: String) -> UInt64? {
+func number(_ variable: String) -> UInt64? {
     ProcessInfo.processInfo.environment[variable].flatMap { UInt64($0) }
 }
 
