@@ -20,16 +20,22 @@
  *     }
  *
  * For code that comes with callbacks into itself. Elsewhere ilk_mutex is better: that a function is entered with its
- * own work half done is then reported. For the same reason no thread waits under it for a condition.
+ * own work half done is then reported.
  *
  * Concurrency matrix and guarantees are those of ilk_mutex (mutex.h: A to D), and
  *   E  Of n locks of the owner in a row the n-th unlock gives the mutex up.
  *
- * Cost: a first lock or its unlock reads the word once more than that of an ilk_mutex; a further one, and its unlock,
- * executes no locked instruction.
+ * Cost: a first lock and its unlock ask for the thread's id and for the owner once more than those of an ilk_mutex; a
+ * further lock, and its unlock, execute no locked instruction.
  *
- * Misuse, reported in every build: an unlock by a thread that is not the owner; 2^32 locks in a row. Fork, and an owner
- * that ends: as ilk_mutex. Diagnosis sees its `mutex`, of the same address: ilk_mutex_observe(&lock.mutex, what).
+ * Misuse, reported in every build: an unlock by a thread that is not the owner; more than 2^32 locks in a row. Not
+ * reported: a wait for a condition under its `mutex`, which gives up one lock of several.
+ *
+ * Fork, and an owner that ends: as ilk_mutex, also with several locks; what is said there of ilk_mutex_init holds of
+ * ilk_recursive_mutex_init. A thread that gets the id of an owner that has ended is taken for it: its lock is a further
+ * one, where an ilk_mutex would report it.
+ *
+ * Diagnosis sees its `mutex`, of the same address: ilk_mutex_observe(&lock.mutex, what).
  */
 #ifndef INTERLOCK_RECURSIVE_MUTEX_H
 #define INTERLOCK_RECURSIVE_MUTEX_H

@@ -19,6 +19,7 @@
  * Must not happen: a late waiter takes itself out of a queue that it is not in. It finds `moved`, and takes the mutex,
  * which the signaller has until the waiter stands in the mutex's queue.
  */
+#include "platform/identity.h"
 #include "platform/reaches.h"
 #include "sync/mutex_awaited.h"
 #include <interlock/condition.h>
@@ -137,7 +138,7 @@ static void signal_up_to(ilk_condition *condition, size_t count) {
         struct ilk__waiter *first = TAILQ_FIRST(&queue->waiters);
         struct waiter *waiter = (struct waiter *)first;
         take_waiter_out(bucket, condition, waiter);
-        waiter->moved = waiter->mutex != NULL && ilk__mutex_is_mine(waiter->mutex);
+        waiter->moved = waiter->mutex != NULL && ilk__mutex_is_of(waiter->mutex, ilk__thread_id());
         TAILQ_INSERT_TAIL(&signalled, first, link);
     }
     ilk__address_unlock(bucket);

@@ -185,8 +185,8 @@ static bool take_if_free(ilk_mutex *mutex, uint32_t *seen, uint32_t word) ILK_NO
                                        memory_order_relaxed); /* MX2 */
 }
 
-static ilk_status wait_in_kernel(ilk_mutex *mutex, uint64_t deadline_ns) {
-    const ilk_status status = ilk__mutex_inherit_lock(&mutex->word, deadline_ns);
+static ilk_status wait_in_kernel(ilk_mutex *mutex, uint64_t deadline_ns, const char *call) {
+    const ilk_status status = ilk__mutex_inherit_lock(&mutex->word, deadline_ns, call);
     if (status == ILK_OK && is_set(mutex, MUTEX_AWAITED)) {
         ilk_atomic_fetch_or(&mutex->word, MUTEX_SLOW, memory_order_relaxed); /* MX13 */
     }
@@ -229,7 +229,7 @@ static ilk_status wait_for_owner(ilk_mutex *mutex, uint32_t self, uint32_t seen,
             ilk__misuse(call, mutex, "locked again by its owner, thread %u", (unsigned)self);
         }
         if (probe == ILK__SPIN_MUTEX.probes || (seen & MUTEX_SLEEPERS) != 0) {
-            return inherits(mutex) ? wait_in_kernel(mutex, deadline_ns)
+            return inherits(mutex) ? wait_in_kernel(mutex, deadline_ns, call)
                                    : wait_for_free(mutex, self, seen, deadline_ns);
         }
         ilk__spin_pause(ILK__SPIN_MUTEX, probe);
@@ -270,15 +270,20 @@ static ILK_NOINLINE ilk_status lock_taken(ilk_mutex *mutex, uint32_t self, uint3
                                                     : wait_for_owner(mutex, self, seen, deadline_ns, call);
 }
 
-static inline ilk_status lock_by(ilk_mutex *mutex, uint64_t deadline_ns, const char *call, const void *site) {
-    uint32_t self = ilk__thread_id();
+static inline ilk_status lock_by(ilk_mutex *mutex, uint32_t self, uint64_t deadline_ns, const char *call,
+                                 const void *site) {
     uint32_t seen = take_free(mutex, self);
     /* A call of its own: a free mutex is taken without saving registers. */
     return seen == 0 ? ILK_OK : lock_taken(mutex, self, seen, deadline_ns, call, site);
 }
 
 ILK_NOINLINE void ilk_mutex_lock(ilk_mutex *mutex) {
-    (void)lock_by(mutex, ILK_FOREVER, "ilk_mutex_lock", ILK__CALLER);
+    (void)lock_by(mutex, ilk__thread_id(), ILK_FOREVER, "ilk_mutex_lock", ILK__CALLER);
+}
+
+ilk_status ilk__mutex_lock_as(ilk_mutex *mutex, uint32_t self, uint64_t deadline_ns, const char *call,
+                              const void *site) {
+    return lock_by(mutex, self, deadline_ns, call, site);
 }
 
 ILK_COLD static bool try_lock_taken(ilk_mutex *mutex, uint32_t seen, const void *site) ILK_NONBLOCKING {
@@ -305,7 +310,7 @@ ILK_NOINLINE bool ilk_mutex_try_lock(ilk_mutex *mutex) ILK_NONBLOCKING {
 }
 
 ILK_NOINLINE ilk_status ilk_mutex_lock_until(ilk_mutex *mutex, uint64_t deadline_ns) {
-    return lock_by(mutex, deadline_ns, "ilk_mutex_lock_until", ILK__CALLER);
+    return lock_by(mutex, ilk__thread_id(), deadline_ns, "ilk_mutex_lock_until", ILK__CALLER);
 }
 
 static void require_owner(const ilk_mutex *mutex, uint32_t self, uint32_t seen, const char *call) {
@@ -315,8 +320,9 @@ static void require_owner(const ilk_mutex *mutex, uint32_t self, uint32_t seen, 
     }
 }
 
-bool ilk__mutex_is_mine(const ilk_mutex *mutex) ILK_NONBLOCKING {
-    return names_me(ilk_atomic_load(&mutex->word, memory_order_relaxed), ilk__thread_id()); /* MX4 */
+bool ilk__mutex_is_of(const ilk_mutex *mutex, uint32_t self) ILK_NONBLOCKING {
+    const uint32_t word = ilk_atomic_load(&mutex->word, memory_order_relaxed); /* MX4 */
+    return (word & MUTEX_OWNER) != 0 && names_me(word, self);
 }
 
 void ilk__mutex_require_owner(const ilk_mutex *mutex, const char *call) {

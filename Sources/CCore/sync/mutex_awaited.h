@@ -11,7 +11,11 @@
 
 /* For the owner, which gives the mutex up on the slow path from here on. */
 struct ilk__conditions ilk__mutex_conditions(ilk_mutex *mutex);
-bool ilk__mutex_is_mine(const ilk_mutex *mutex) ILK_NONBLOCKING;
+/* Whether the calling thread, of id `self`, owns it. */
+bool ilk__mutex_is_of(const ilk_mutex *mutex, uint32_t self) ILK_NONBLOCKING;
+/* ilk_mutex_lock_until of the calling thread; reports name `call`, made at `site`. */
+ilk_status ilk__mutex_lock_as(ilk_mutex *mutex, uint32_t self, uint64_t deadline_ns, const char *call,
+                              const void *site);
 /* Reports that the calling thread does not own it. */
 void ilk__mutex_require_owner(const ilk_mutex *mutex, const char *call);
 

@@ -13,7 +13,7 @@
 
 bool ilk__mutex_can_inherit(void);
 /* Waits in the kernel for a mutex whose word held another thread's id. */
-ilk_status ilk__mutex_inherit_lock(ILK_ATOMIC(uint32_t) * word, uint64_t deadline_ns);
+ilk_status ilk__mutex_inherit_lock(ILK_ATOMIC(uint32_t) * word, uint64_t deadline_ns, const char *call);
 /* Hands the mutex to the sleeper of highest priority. */
 void ilk__mutex_inherit_unlock(ILK_ATOMIC(uint32_t) * word);
 /* Wakes the waiters for a mutex locked before the process was forked, which the calling thread has now made

@@ -91,7 +91,7 @@ void ilk__mutex_inherit_earlier_owner_gone(void) {
     ilk_park_wake(&earlier_owner_ends, ILK_PARK_ALL);
 }
 
-ilk_status ilk__mutex_inherit_lock(ILK_ATOMIC(uint32_t) * word, uint64_t deadline_ns) {
+ilk_status ilk__mutex_inherit_lock(ILK_ATOMIC(uint32_t) * word, uint64_t deadline_ns, const char *call) {
     if (wait_for_earlier_owner(word, deadline_ns) == ILK_TIMEDOUT) {
         return ILK_TIMEDOUT;
     }
@@ -109,12 +109,10 @@ ilk_status ilk__mutex_inherit_lock(ILK_ATOMIC(uint32_t) * word, uint64_t deadlin
         case EAGAIN: /* the owner is just ending */
             break;
         case ESRCH:
-            ilk__misuse("ilk_mutex_lock", (const void *)word,
-                        "its owner, thread %u, has ended without giving it up",
+            ilk__misuse(call, (const void *)word, "its owner, thread %u, has ended without giving it up",
                         (unsigned)(ilk_atomic_load(word, memory_order_relaxed) & FUTEX_TID_MASK)); /* MX7 */
         default:
-            ilk__misuse("ilk_mutex_lock", (const void *)word, "the system refuses to wait for it: %s",
-                        strerror(error));
+            ilk__misuse(call, (const void *)word, "the system refuses to wait for it: %s", strerror(error));
         }
     }
 }

@@ -13,7 +13,7 @@ bool ilk__mutex_can_inherit(void) {
     return false;
 }
 
-ilk_status ilk__mutex_inherit_lock(ILK_ATOMIC(uint32_t) * word, uint64_t deadline_ns) {
+ilk_status ilk__mutex_inherit_lock(ILK_ATOMIC(uint32_t) * word, uint64_t deadline_ns, const char *call) {
     (void)word;
     (void)deadline_ns;
     abort(); /* no mutex here ever inherits */

@@ -7,6 +7,7 @@
 #include "support/sandbox.h"
 #include "sync/mutex_waiter.h"
 #include <errno.h>
+#include <interlock/recursive_mutex.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -84,6 +85,64 @@ static void a_sleeper_gets_an_inheriting_mutex_whose_owner_ends(void **state) {
     ilk_mutex_unlock(&owner.mutex);
 }
 
+/* ---- A recursive mutex whose owner ends ---- */
+
+struct recursive_owner {
+    ilk_recursive_mutex mutex;
+    struct stage stage; /* 1: owns it thrice, 2: may end */
+};
+static void own_thrice_until_told(void *context) {
+    struct recursive_owner *self = context;
+    for (int held = 0; held < 3; held++) {
+        ilk_recursive_mutex_lock(&self->mutex);
+    }
+    stage_reach(&self->stage, 1);
+    stage_await(&self->stage, 2);
+}
+static void lock_and_unlock_once(void *context) {
+    struct recursive_owner *self = context;
+    ilk_recursive_mutex_lock(&self->mutex);
+    ilk_recursive_mutex_unlock(&self->mutex);
+}
+/* contract: recursive_mutex.E */
+static void a_sleeper_begins_anew_with_a_recursive_mutex_whose_owner_ends(void **state) {
+    (void)state;
+    need_inheritance();
+    static struct recursive_owner owner;
+    owner = (struct recursive_owner){.stage = STAGE_INIT};
+    ilk_recursive_mutex_init(&owner.mutex, true);
+    struct thread thread, waiter;
+    thread_start(&thread, own_thrice_until_told, &owner);
+    stage_await(&owner.stage, 1);
+    thread_start(&waiter, lock_and_unlock_once, &owner);
+    thread_await_sleep(&waiter);
+    stage_reach(&owner.stage, 2);
+    thread_join(&thread);
+    thread_join(&waiter);
+    check(ilk_mutex_try_lock(&owner.mutex.mutex));
+    ilk_mutex_unlock(&owner.mutex.mutex);
+}
+
+static void own_thrice(void *context) {
+    for (int held = 0; held < 3; held++) {
+        ilk_recursive_mutex_lock(context);
+    }
+}
+static void wait_for_a_recursive_owner_that_has_ended(void *context) {
+    (void)context;
+    ilk_recursive_mutex mutex;
+    ilk_recursive_mutex_init(&mutex, true);
+    struct thread owner;
+    thread_start(&owner, own_thrice, &mutex);
+    thread_join(&owner);
+    ilk_recursive_mutex_lock(&mutex);
+}
+static void reports_name_the_call_of_the_recursive_mutex(void **state) {
+    (void)state;
+    need_inheritance();
+    expect_misuse(wait_for_a_recursive_owner_that_has_ended, NULL, "ilk_recursive_mutex_lock", "has ended");
+}
+
 /* ---- An owner that is just ending ---- */
 
 long __real_ilk__system_call(long number, const uintptr_t arguments[6]);
@@ -129,6 +188,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_far_deadline_on_the_wall_clock_is_not_over_at_once),
     cmocka_unit_test(waiting_for_an_inheriting_owner_that_has_ended_is_reported),
     cmocka_unit_test(a_sleeper_gets_an_inheriting_mutex_whose_owner_ends),
+    cmocka_unit_test(a_sleeper_begins_anew_with_a_recursive_mutex_whose_owner_ends),
+    cmocka_unit_test(reports_name_the_call_of_the_recursive_mutex),
 };
 
 TEST_MAIN(tests)

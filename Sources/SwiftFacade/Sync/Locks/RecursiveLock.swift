@@ -36,10 +36,6 @@ public final class RecursiveLock: Sendable {
         mutex = CObject { ilk_recursive_mutex_init($0, inheritsPriority) }
     }
 
-    deinit {
-        forgetName(of: mutex.pointer)
-    }
-
     /// Runs `body` while holding the lock. Blocks while another thread holds it; does not allocate.
     ///
     /// - Returns: What `body` returns.
