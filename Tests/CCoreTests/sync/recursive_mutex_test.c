@@ -192,15 +192,20 @@ static void a_child_goes_on_with_the_locks_of_the_thread_that_forked(void **stat
 static void diagnosis_sees_its_mutex_at_the_same_address(void **state) {
     (void)state;
     ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
+    ilk_figures_reset();
     ilk_recursive_mutex mutex = ILK_RECURSIVE_MUTEX_INIT;
     ilk_recursive_mutex_lock(&mutex);
     ilk_recursive_mutex_lock(&mutex);
     ilk_recursive_mutex_unlock(&mutex);
     ilk_recursive_mutex_unlock(&mutex);
-    ilk_figures figures;
-    check_equal(ilk_figures_snapshot(&figures, 1), 1);
-    check(figures.object == &mutex);
-    check_equal(figures.acquisitions, 1); /* from the first lock to its unlock */
+    ilk_figures figures[16]; /* some of other tests, where all of them are watched */
+    const size_t count = ilk_figures_snapshot(figures, 16);
+    size_t own = 0;
+    while (own < count && figures[own].object != &mutex) {
+        own++;
+    }
+    check(own < count && count <= 16);
+    check_equal(figures[own].acquisitions, 1); /* from the first lock to its unlock */
     ilk_diagnose(0);
 }
 
