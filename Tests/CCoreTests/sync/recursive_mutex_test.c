@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ilk_recursive_mutex: further locks of the owner, beside other threads and in a child; misuse.
+ * ilk_recursive_mutex: further locks of the owner, beside other threads and in a child; what init makes; misuse; what
+ * diagnosis sees.
  */
 #include "support/fork.h"
 #include "support/misuse.h"
+#include <interlock/diagnostics.h>
 #include <interlock/recursive_mutex.h>
 #include <unistd.h>
 
@@ -30,6 +32,24 @@ static bool is_free_to_others(ilk_recursive_mutex *mutex) {
     thread_join(&other.thread);
     check_equal(other.status, other.tried ? ILK_OK : ILK_TIMEDOUT);
     return other.tried;
+}
+
+/* contract: ilk_recursive_mutex_init */
+static void init_makes_a_held_one_free_as_ilk_mutex_init(void **state) {
+    (void)state;
+    for (int inherits = 0; inherits <= 1; inherits++) {
+        ilk_recursive_mutex mutex = ILK_RECURSIVE_MUTEX_INIT;
+        ilk_recursive_mutex_lock(&mutex);
+        ilk_recursive_mutex_lock(&mutex);
+        ilk_recursive_mutex_init(&mutex, inherits);
+        ilk_mutex same;
+        ilk_mutex_init(&same, inherits);
+        check_equal(ilk_atomic_load(&mutex.mutex.settings, memory_order_relaxed),
+                    ilk_atomic_load(&same.settings, memory_order_relaxed));
+        ilk_recursive_mutex_lock(&mutex);
+        ilk_recursive_mutex_unlock(&mutex);
+        check(is_free_to_others(&mutex));
+    }
 }
 
 /* contract: recursive_mutex.E, ilk_recursive_mutex_init, ilk_recursive_mutex_lock, ilk_recursive_mutex_try_lock */
@@ -116,18 +136,36 @@ static void unlock_by_another(void *context) {
     misuse_beside(lock_twice_and_keep, &mutex);
     ilk_recursive_mutex_unlock(&mutex);
 }
-static void lock_too_often(void *context) {
-    ilk_recursive_mutex *mutex = context;
+/* As if it were locked 2^32 - 1 times, and once more. */
+static void lock_as_often_as_possible(ilk_recursive_mutex *mutex) {
     ilk_recursive_mutex_lock(mutex);
-    mutex->more = UINT32_MAX;
-    check(!ilk_recursive_mutex_try_lock(mutex));
+    mutex->more = UINT32_MAX - 1;
+    check(ilk_recursive_mutex_try_lock(mutex));
+    mutex->more--;
+    ilk_recursive_mutex_lock(mutex);
+    mutex->more--;
+    check_equal(ilk_recursive_mutex_lock_until(mutex, 0), ILK_OK);
+}
+static void lock_too_often(void *context) {
+    lock_as_often_as_possible(context);
+    ilk_recursive_mutex_lock(context);
+}
+static void try_too_often(void *context) {
+    lock_as_often_as_possible(context);
+    check(!ilk_recursive_mutex_try_lock(context));
+}
+static void lock_in_time_too_often(void *context) {
+    lock_as_often_as_possible(context);
+    check_equal(ilk_recursive_mutex_lock_until(context, 0), ILK_TIMEDOUT);
 }
 static void misuse_of_a_recursive_mutex_is_reported(void **state) {
     (void)state;
     ilk_recursive_mutex mutex = ILK_RECURSIVE_MUTEX_INIT;
     expect_misuse(unlock_free, NULL, "ilk_recursive_mutex_unlock", "does not own it");
     expect_misuse(unlock_by_another, NULL, "ilk_recursive_mutex_unlock", "does not own it");
-    expect_misuse(lock_too_often, &mutex, "ilk_recursive_mutex_try_lock", "2^32 times");
+    expect_misuse(lock_too_often, &mutex, "ilk_recursive_mutex_lock", "2^32 times");
+    expect_misuse(try_too_often, &mutex, "ilk_recursive_mutex_try_lock", "2^32 times");
+    expect_misuse(lock_in_time_too_often, &mutex, "ilk_recursive_mutex_lock_until", "2^32 times");
 }
 
 static void a_child_goes_on_with_the_locks_of_the_thread_that_forked(void **state) {
@@ -151,11 +189,33 @@ static void a_child_goes_on_with_the_locks_of_the_thread_that_forked(void **stat
     ilk_recursive_mutex_unlock(&mutex);
 }
 
+static void diagnosis_sees_its_mutex_at_the_same_address(void **state) {
+    (void)state;
+    ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
+    ilk_figures_reset();
+    ilk_recursive_mutex mutex = ILK_RECURSIVE_MUTEX_INIT;
+    ilk_recursive_mutex_lock(&mutex);
+    ilk_recursive_mutex_lock(&mutex);
+    ilk_recursive_mutex_unlock(&mutex);
+    ilk_recursive_mutex_unlock(&mutex);
+    ilk_figures figures[16]; /* some of other tests, where all of them are watched */
+    const size_t count = ilk_figures_snapshot(figures, 16);
+    size_t own = 0;
+    while (own < count && figures[own].object != &mutex) {
+        own++;
+    }
+    check(own < count && count <= 16);
+    check_equal(figures[own].acquisitions, 1); /* from the first lock to its unlock */
+    ilk_diagnose(0);
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(init_makes_a_held_one_free_as_ilk_mutex_init),
     cmocka_unit_test(the_unlock_of_the_first_lock_gives_it_up),
     cmocka_unit_test(it_has_one_owner_at_a_time_however_deep),
     cmocka_unit_test(misuse_of_a_recursive_mutex_is_reported),
     cmocka_unit_test(a_child_goes_on_with_the_locks_of_the_thread_that_forked),
+    cmocka_unit_test(diagnosis_sees_its_mutex_at_the_same_address),
 };
 
 TEST_MAIN(tests)

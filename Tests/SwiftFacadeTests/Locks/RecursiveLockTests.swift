@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The recursive lock: further closures of the thread that holds it, beside other threads.
+// The recursive lock: further closures of the thread that holds it, beside other threads; limits, inheritance.
 
+import CInterlock
 import Interlock
 import Testing
+
+@testable import InterlockSync
 // contract: RecursiveLock
 @Suite struct RecursiveLockTests {
     /// Whether another thread may take it, by every call.
@@ -51,6 +54,49 @@ import Testing
             try lock.withLock { () throws(Stop) in try lock.withLock { () throws(Stop) in throw Stop() } }
         }
         #expect(isFree(lock))
+    }
+
+    @Test func limitsAreKept() {
+        let lock = RecursiveLock()
+        lock.withLock {
+            onThreads(1) { _ in
+                let limit = Duration.milliseconds(10)
+                let begin = ContinuousClock.now
+                #expect(lock.withLock(timeout: limit) { Issue.record("ran") } == nil)
+                let middle = ContinuousClock.now
+                #expect(middle - begin >= limit)
+                #expect(lock.withLock(until: middle + limit) { Issue.record("ran") } == nil)
+                #expect(ContinuousClock.now - middle >= limit)
+            }
+        }
+    }
+
+    @Test func theClockIsReadOnlyIfAnotherThreadHoldsIt() {
+        let lock = RecursiveLock()
+        var reads = 0
+        func deadline() -> UInt64 {
+            reads += 1
+            return 0
+        }
+        for _ in 0..<2 {
+            let isTaken = lock.lock(until: deadline())  // the macro would evaluate the argument
+            #expect(isTaken)
+        }
+        #expect(reads == 0)
+        for _ in 0..<2 { lock.unlockAfter {} }
+        #expect(isFree(lock))
+    }
+
+    /// As in C: not where the system has no inheritance.
+    @Test func itInheritsPrioritiesIfAskedFor() {
+        func state(_ mutex: UnsafeRawPointer) -> UInt64 { mutex.load(as: UInt64.self) }
+        for (lock, inherits) in [
+            (RecursiveLock(), false), (RecursiveLock(inheritsPriority: false), false),
+            (RecursiveLock(inheritsPriority: true), true),
+        ] {
+            let same = CObject<ilk_mutex> { ilk_mutex_init($0, inherits) }
+            #expect(state(lock.mutex.pointer) == state(same.pointer))
+        }
     }
 
     @Test func closuresOfDifferentThreadsNeverOverlap() {
