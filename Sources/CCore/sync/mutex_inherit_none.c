@@ -16,6 +16,7 @@ bool ilk__mutex_can_inherit(void) {
 ilk_status ilk__mutex_inherit_lock(ILK_ATOMIC(uint32_t) * word, uint64_t deadline_ns, const char *call) {
     (void)word;
     (void)deadline_ns;
+    (void)call;
     abort(); /* no mutex here ever inherits */
 }
 

@@ -12,7 +12,7 @@
 
 /* The call is counted. Raises `flags` with PENDING: whether a wake-up is owed; if not the call has ended. */
 static bool raise_pending(struct ilk__inbox *inbox, uint32_t flags, struct ilk__inbox_wake *wake) {
-    /* IB2 acq_rel, pairs with IB3.
+    /* IB2 acq_rel, pairs with IB3 and IB12.
      * Carries: the watcher pushed, what the waker did, and that this call is counted; acquires the descriptor.
      * If weaker: the owner finds the inbox empty and sleeps, or frees it under this call. */
     const uint32_t before =
@@ -116,12 +116,12 @@ static void raise_again(struct ilk__inbox *inbox) {
 }
 
 bool ilk__inbox_rest(struct ilk__inbox *inbox) {
-    /* IB3 acquire, pairs with IB2: what a notifier did that found PENDING up. */
-    if ((ilk_atomic_load(&inbox->state, memory_order_acquire) & ILK__INBOX_DESCRIPTOR) != 0) {
+    /* IB11 relaxed: the owner's lock orders the descriptor; a wake is taken by IB3. */
+    if ((ilk_atomic_load(&inbox->state, memory_order_relaxed) & ILK__INBOX_DESCRIPTOR) != 0) {
         ilk__event_descriptor_lower(inbox->descriptor);
     }
-    const uint32_t before =
-        ilk_atomic_fetch_and(&inbox->state, ~ILK__INBOX_PENDING, memory_order_acquire);  /* IB3 */
+    /* IB3 acquire, pairs with IB2: what a notifier did that found PENDING up. */
+    const uint32_t before = ilk_atomic_fetch_and(&inbox->state, ~ILK__INBOX_PENDING, memory_order_acquire);
     const bool has_come = ilk_atomic_load(&inbox->latest, memory_order_relaxed) != NULL; /* IB8 */
     if (!has_come && (before & ILK__INBOX_WOKEN) == 0) {
         return true;
@@ -132,7 +132,7 @@ bool ilk__inbox_rest(struct ilk__inbox *inbox) {
 }
 
 bool ilk__inbox_is_woken(const struct ilk__inbox *inbox) {
-    return (ilk_atomic_load(&inbox->state, memory_order_acquire) & ILK__INBOX_WOKEN) != 0; /* IB3 */
+    return (ilk_atomic_load(&inbox->state, memory_order_relaxed) & ILK__INBOX_WOKEN) != 0; /* IB11 */
 }
 
 bool ilk__inbox_take_wake(struct ilk__inbox *inbox) {
@@ -156,7 +156,8 @@ ilk_status ilk__inbox_sleep(struct ilk__inbox *inbox, uint64_t deadline_ns) {
 }
 
 void ilk__inbox_extend(struct ilk__inbox *inbox, uint32_t flag) {
-    const uint32_t before = ilk_atomic_fetch_or(&inbox->state, flag, memory_order_acq_rel); /* IB2 */
+    /* IB12 release, pairs with IB2: the descriptor, or the function and its context. */
+    const uint32_t before = ilk_atomic_fetch_or(&inbox->state, flag, memory_order_release);
     if ((before & ILK__INBOX_PENDING) != 0) {
         reach_owner(inbox, flag);
     }

@@ -50,7 +50,7 @@ static void wait_for_an_inheriting_owner_that_has_ended(void *context) {
 static void waiting_for_an_inheriting_owner_that_has_ended_is_reported(void **state) {
     (void)state;
     need_inheritance();
-    expect_misuse(wait_for_an_inheriting_owner_that_has_ended, NULL, "ilk_mutex_lock", "has ended");
+    expect_misuse(wait_for_an_inheriting_owner_that_has_ended, NULL, "ilk_mutex_lock_until", "has ended");
 }
 
 struct ending_owner {
