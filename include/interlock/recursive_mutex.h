@@ -25,8 +25,7 @@
  * Concurrency matrix and guarantees are those of ilk_mutex (mutex.h: A to D), and
  *   E  Of n locks of the owner in a row the n-th unlock gives the mutex up.
  *
- * Cost: a first lock and its unlock ask for the thread's id and for the owner once more than those of an ilk_mutex; a
- * further lock, and its unlock, execute no locked instruction.
+ * Cost: that of an ilk_mutex and, at each call, a look for the owner. Further locks are only counted.
  *
  * Misuse, reported in every build: an unlock by a thread that is not the owner; more than 2^32 locks in a row. Not
  * reported: a wait for a condition under its `mutex`, which gives up one lock of several.

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ilk_recursive_mutex. The word of its mutex names the owner; `more` is read and written by the owner alone, which
- * begins at 0: an owner that has ended may have left more.
+ * ilk_recursive_mutex. The word of its mutex names the owner; `more` is read and written by the owner alone, and is 0
+ * when that gives the mutex up. An owner that has ended may have left more: the kernel hands the mutex to a waiter,
+ * which begins at 0. A try never gets such a mutex.
  */
 #include "diagnostics/misuse.h"
 #include "diagnostics/observe.h"
@@ -57,14 +58,8 @@ ILK_NOINLINE ilk_status ilk_recursive_mutex_lock_until(ilk_recursive_mutex *mute
 }
 
 bool ilk_recursive_mutex_try_lock(ilk_recursive_mutex *mutex) ILK_NONBLOCKING {
-    if (lock_again(mutex, ilk__thread_id(), "ilk_recursive_mutex_try_lock")) {
-        return true;
-    }
-    if (!ilk_mutex_try_lock(&mutex->mutex)) {
-        return false;
-    }
-    set_more(mutex, 0);
-    return true;
+    return lock_again(mutex, ilk__thread_id(), "ilk_recursive_mutex_try_lock") ||
+           ilk_mutex_try_lock(&mutex->mutex);
 }
 
 void ilk_recursive_mutex_unlock(ilk_recursive_mutex *mutex) {
