@@ -137,7 +137,7 @@ static void wait_for_a_recursive_owner_that_has_ended(void *context) {
     thread_join(&owner);
     ilk_recursive_mutex_lock(&mutex);
 }
-static void reports_name_the_call_of_the_recursive_mutex(void **state) {
+static void an_ended_recursive_owner_is_reported_with_its_own_call(void **state) {
     (void)state;
     need_inheritance();
     expect_misuse(wait_for_a_recursive_owner_that_has_ended, NULL, "ilk_recursive_mutex_lock", "has ended");
@@ -189,7 +189,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(waiting_for_an_inheriting_owner_that_has_ended_is_reported),
     cmocka_unit_test(a_sleeper_gets_an_inheriting_mutex_whose_owner_ends),
     cmocka_unit_test(a_sleeper_begins_anew_with_a_recursive_mutex_whose_owner_ends),
-    cmocka_unit_test(reports_name_the_call_of_the_recursive_mutex),
+    cmocka_unit_test(an_ended_recursive_owner_is_reported_with_its_own_call),
 };
 
 TEST_MAIN(tests)
