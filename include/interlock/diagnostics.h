@@ -134,7 +134,9 @@ typedef enum ilk_object_kind {
     ILK_OBJECT_SPSC,
     ILK_OBJECT_MPMC,
     ILK_OBJECT_QUEUE, /* a dispatch queue, as a lock */
-    ILK_OBJECT_WORK   /* an operation, a job, a group: what a thread waits for */
+    ILK_OBJECT_WORK,  /* an operation, a job, a group: what a thread waits for */
+    ILK_OBJECT_CONDITION,
+    ILK_OBJECT_WAIT_SET
 } ilk_object_kind;
 
 /* "rwlock", "mutex" … */

@@ -70,11 +70,8 @@ static const struct mode section_mode = {of_rwlock, release_section, acquire_sec
 
 static ilk_status sleep_watched(struct ilk__condition_waiter *self, const struct held *held,
                                 uint64_t deadline_ns, const void *site) {
-    if (!ilk__watches_idle()) {
-        return ilk__waiter_sleep(&self->entry.waiter, deadline_ns);
-    }
-    struct ilk__idle_watch watch;
-    ilk__watch_idle_begin(&watch, held->lock, held->mode->kind, "", deadline_ns, site);
+    struct ilk__idle_watch watch = ILK__IDLE_WATCH_NONE;
+    ilk__watch_idle(&watch, held->lock, held->mode->kind, deadline_ns, site);
     const ilk_status status = ilk__waiter_sleep(&self->entry.waiter, deadline_ns);
     ilk__watch_idle_end(&watch);
     return status;

@@ -19,6 +19,7 @@
  * Must not happen: a late waiter takes itself out of a queue that it is not in. It finds `moved`, and takes the mutex,
  * which the signaller has until the waiter stands in the mutex's queue.
  */
+#include "diagnostics/observe.h"
 #include "platform/identity.h"
 #include "platform/reaches.h"
 #include "sync/mutex_awaited.h"
@@ -80,11 +81,21 @@ static ilk_status sleep_in_queue(ilk_condition *condition, struct waiter *self, 
     return is_late ? ILK_TIMEDOUT : moved ? ILK_OK : ilk__waiter_sleep(link_of(self), ILK_FOREVER);
 }
 
-ilk_status ilk_condition_wait_until(ilk_condition *condition, ilk_mutex *mutex, uint64_t deadline_ns) {
+static ilk_status sleep_watched(ilk_condition *condition, struct waiter *self, uint64_t deadline_ns,
+                                const void *site) {
+    struct ilk__idle_watch watch = ILK__IDLE_WATCH_NONE;
+    ilk__watch_idle(&watch, condition, ILK_OBJECT_CONDITION, deadline_ns, site);
+    const ilk_status status = sleep_in_queue(condition, self, deadline_ns);
+    ilk__watch_idle_end(&watch);
+    return status;
+}
+
+ILK_NOINLINE ilk_status ilk_condition_wait_until(ilk_condition *condition, ilk_mutex *mutex,
+                                                 uint64_t deadline_ns) {
     struct waiter self = {.entry = {.predicate = always}, .mutex = mutex};
     queue_up(condition, &self);
     ilk_mutex_unlock(mutex);
-    const ilk_status status = sleep_in_queue(condition, &self, deadline_ns);
+    const ilk_status status = sleep_watched(condition, &self, deadline_ns, ILK__CALLER);
     ilk_mutex_lock(mutex);
     if (self.moved) {
         const struct ilk__conditions conditions = ilk__mutex_conditions(mutex);
@@ -94,20 +105,22 @@ ilk_status ilk_condition_wait_until(ilk_condition *condition, ilk_mutex *mutex, 
     return status;
 }
 
-ilk_status ilk_condition_write_wait_until(ilk_condition *condition, ilk_rwlock *lock, uint64_t deadline_ns) {
+ILK_NOINLINE ilk_status ilk_condition_write_wait_until(ilk_condition *condition, ilk_rwlock *lock,
+                                                       uint64_t deadline_ns) {
     struct waiter self = {.mutex = NULL};
     queue_up(condition, &self);
     ilk_rwlock_write_unlock(lock);
-    const ilk_status status = sleep_in_queue(condition, &self, deadline_ns);
+    const ilk_status status = sleep_watched(condition, &self, deadline_ns, ILK__CALLER);
     ilk_rwlock_write_lock(lock);
     return status;
 }
 
-ilk_status ilk_condition_read_wait_until(ilk_condition *condition, ilk_rwlock *lock, uint64_t deadline_ns) {
+ILK_NOINLINE ilk_status ilk_condition_read_wait_until(ilk_condition *condition, ilk_rwlock *lock,
+                                                      uint64_t deadline_ns) {
     struct waiter self = {.mutex = NULL};
     queue_up(condition, &self);
     ilk_rwlock_read_unlock(lock);
-    const ilk_status status = sleep_in_queue(condition, &self, deadline_ns);
+    const ilk_status status = sleep_watched(condition, &self, deadline_ns, ILK__CALLER);
     ilk_rwlock_read_lock(lock);
     return status;
 }

@@ -49,13 +49,16 @@ void ilk__watch_release_end(const struct ilk__watch *watch, enum ilk__share shar
 /* After a downgrade. */
 void ilk__watch_downgrade(const void *address);
 
-/* A wait for what has no holder (a latch, a ring …). `label` names what the table of names has not, or is "". */
+/* A wait for what has no holder (a latch, a ring …). `label` names what the table of names has not, or is "". After
+ * ilk__watch_idle it is recorded if anything is watched, which costs one load; between two calls of it the wait goes on. */
 struct ilk__idle_watch {
     struct ilk__record *record; /* NULL: not watched */
     struct ilk__object *object; /* a ring, or NULL */
     uint64_t id;                /* the object's */
     uint64_t since_ns;
 };
+#define ILK__IDLE_WATCH_NONE                                                                                 \
+    { NULL, NULL, 0, 0 }
 void ilk__watch_idle_begin(struct ilk__idle_watch *watch, const void *address, ilk_object_kind kind,
                            const char *label, uint64_t deadline_ns, const void *site);
 void ilk__watch_idle_end(struct ilk__idle_watch *watch);
@@ -67,6 +70,13 @@ void ilk__watch_ring_begin(struct ilk__idle_watch *watch, const void *ring, ilk_
 /* Whether waits for what has no holder may be recorded: one load. */
 static inline bool ilk__watches_idle(void) ILK_NONBLOCKING {
     return ILK_UNLIKELY(ilk__diagnosed_bits() != 0);
+}
+
+static inline void ilk__watch_idle(struct ilk__idle_watch *watch, const void *address, ilk_object_kind kind,
+                                   uint64_t deadline_ns, const void *site) {
+    if (ilk__watches_idle() && watch->record == NULL) {
+        ilk__watch_idle_begin(watch, address, kind, "", deadline_ns, site);
+    }
 }
 
 #endif

@@ -24,8 +24,8 @@ const char *ilk__share_name(uint64_t share) {
 }
 
 const char *ilk_object_kind_name(ilk_object_kind kind) {
-    static const char *const names[] = {"rwlock", "mutex", "semaphore", "latch", "barrier",
-                                        "spsc",   "mpmc",  "queue",     "work"};
+    static const char *const names[] = {"rwlock", "mutex", "semaphore", "latch",     "barrier", "spsc",
+                                        "mpmc",   "queue", "work",      "condition", "wait set"};
     return (unsigned)kind < sizeof names / sizeof names[0] ? names[kind] : "object";
 }
 

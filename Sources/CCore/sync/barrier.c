@@ -143,15 +143,10 @@ static ilk_status barrier_wait_at(ilk_barrier *barrier, uint64_t deadline_ns, bo
         depart(barrier, ILK_PARK_ALL);
         return ILK_OK;
     }
-    const bool watched = ilk__watches_idle();
-    struct ilk__idle_watch watch;
-    if (watched) {
-        ilk__watch_idle_begin(&watch, barrier, ILK_OBJECT_BARRIER, "", deadline_ns, site);
-    }
+    struct ilk__idle_watch watch = ILK__IDLE_WATCH_NONE;
+    ilk__watch_idle(&watch, barrier, ILK_OBJECT_BARRIER, deadline_ns, site);
     const ilk_status status = wait_for_round(barrier, round_of(state), deadline_ns);
-    if (watched) {
-        ilk__watch_idle_end(&watch);
-    }
+    ilk__watch_idle_end(&watch);
     if (status == ILK_OK) {
         depart(barrier, 0);
     }

@@ -22,6 +22,7 @@
  */
 #include "diagnostics/misuse.h"
 #include "diagnostics/names.h"
+#include "diagnostics/observe.h"
 #include "platform/clock.h"
 #include "platform/event_descriptor.h"
 #include "platform/reaches.h"
@@ -261,8 +262,9 @@ static size_t spin(ilk_wait_set *set, void **keys, size_t capacity, uint64_t dea
     return count;
 }
 
+/* `watch` begins as the thread first sleeps. */
 static ilk_status wait_for_any(ilk_wait_set *set, void **keys, size_t capacity, size_t *count,
-                               uint64_t deadline_ns) {
+                               uint64_t deadline_ns, struct ilk__idle_watch *watch, const void *site) {
     bool is_late = false;
     lock_set(set);
     *count = spin(set, keys, capacity, deadline_ns);
@@ -280,13 +282,14 @@ static ilk_status wait_for_any(ilk_wait_set *set, void **keys, size_t capacity, 
         if (is_late || ilk__clock_is_past(deadline_ns)) {
             return ILK_TIMEDOUT;
         }
+        ilk__watch_idle(watch, set, ILK_OBJECT_WAIT_SET, deadline_ns, site);
         is_late = ilk__inbox_sleep(&set->inbox, deadline_ns) == ILK_TIMEDOUT;
         lock_set(set);
     }
 }
 
-ilk_status ilk_wait_set_wait_until(ilk_wait_set *set, void **keys, size_t capacity, size_t *count,
-                                   uint64_t deadline_ns) {
+ILK_NOINLINE ilk_status ilk_wait_set_wait_until(ilk_wait_set *set, void **keys, size_t capacity,
+                                                size_t *count, uint64_t deadline_ns) {
     if (capacity == 0) {
         return ILK_INVALID;
     }
@@ -294,7 +297,9 @@ ilk_status ilk_wait_set_wait_until(ilk_wait_set *set, void **keys, size_t capaci
     if (ilk_atomic_exchange(&set->waited, 1, memory_order_relaxed) != 0) {
         ilk__misuse("ilk_wait_set_wait_until", set, "another thread waits on the set");
     }
-    const ilk_status status = wait_for_any(set, keys, capacity, count, deadline_ns);
+    struct ilk__idle_watch watch = ILK__IDLE_WATCH_NONE;
+    const ilk_status status = wait_for_any(set, keys, capacity, count, deadline_ns, &watch, ILK__CALLER);
+    ilk__watch_idle_end(&watch);
     ilk_atomic_store(&set->waited, 0, memory_order_relaxed); /* WS1 */
     return status;
 }

@@ -7,28 +7,12 @@
 #include "support/rwlock_mode.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <interlock/condition.h>
 #include <interlock/latch.h>
-#include <interlock/mpmc.h>
 #include <interlock/mutex.h>
 #include <interlock/rwlock.h>
 #include <interlock/semaphore.h>
 #include <signal.h>
 #include <sys/wait.h>
-
-/* ---- On request ---- */
-
-/* The diagnosis, as ilk_write_diagnosis writes it. */
-static const char *diagnosis(ilk_diagnosis_form form) {
-    static char text[64 * 1024];
-    FILE *file = tmpfile();
-    check(file != NULL);
-    check_equal(ilk_write_diagnosis(fileno(file), form), ILK_OK);
-    rewind(file);
-    text[fread(text, 1, sizeof text - 1, file)] = '\0';
-    fclose(file);
-    return text;
-}
 
 static ilk_mutex mutex;
 static ilk_rwlock lock;
@@ -160,99 +144,6 @@ static void waits_with_a_limit_make_no_cycle(void **state) {
     thread_join(&one);
     thread_join(&other);
     ilk_rwlock_destroy(&lock);
-}
-
-static void wait_at_latch(void *latch) {
-    check_equal(ilk_latch_wait_until(latch, ILK_FOREVER), ILK_OK);
-}
-static void wait_at_ring(void *ring) {
-    int element;
-    check_equal(ilk_mpmc_pop_until(ring, &element, sizeof element, ILK_FOREVER), ILK_CLOSED);
-}
-/* contract: ilk_write_diagnosis */
-static void waits_without_a_holder_are_told_too(void **state) {
-    (void)state;
-    ilk_diagnose(ILK_DIAGNOSE_HANG);
-    ilk_latch latch;
-    ilk_latch_init(&latch, 1);
-    ilk_mpmc *ring;
-    check_equal(ilk_mpmc_create(&ring, 4, sizeof(int)), ILK_OK);
-    check_equal(ilk_set_name(ring, "ring"), ILK_OK);
-    struct thread at_latch, at_ring;
-    thread_start(&at_latch, wait_at_latch, &latch);
-    thread_start(&at_ring, wait_at_ring, ring);
-    thread_await_sleep(&at_latch);
-    thread_await_sleep(&at_ring);
-    const char *text = diagnosis(ILK_AS_TEXT);
-    char expected[256];
-    snprintf(expected, sizeof expected, "  waits for latch %p, for ", (void *)&latch);
-    check_contains(text, expected);
-    snprintf(expected, sizeof expected, "  waits for mpmc %p \"ring\", for ", (void *)ring);
-    check_contains(text, expected);
-    ilk_latch_count_down(&latch);
-    ilk_mpmc_close(ring);
-    thread_join(&at_latch);
-    thread_join(&at_ring);
-    ilk_mpmc_destroy(ring);
-}
-
-static bool is_set(void *value) {
-    return *(const bool *)value;
-}
-static void wait_under_lock(void *value) {
-    ilk_rwlock_write_lock(&lock);
-    check_equal(ilk_rwlock_write_await_until(&lock, is_set, value, ILK_FOREVER), ILK_OK);
-    ilk_rwlock_write_unlock(&lock);
-}
-/* A thread whose wait has timed out waits no longer. */
-/* contract: ilk_write_diagnosis */
-static void a_wait_under_a_lock_for_a_predicate_is_told_while_it_lasts(void **state) {
-    (void)state;
-    ilk_diagnose(ILK_DIAGNOSE_HANG);
-    bool value = false;
-    ilk_mutex_init(&mutex, false);
-    ilk_rwlock_init(&lock);
-    ilk_mutex_lock(&mutex);
-    check_equal(ilk_mutex_await_until(&mutex, is_set, &value, ilk_deadline_in_ns(MILLISECONDS(2))),
-                ILK_TIMEDOUT);
-    ilk_mutex_unlock(&mutex);
-    check(strstr(diagnosis(ILK_AS_TEXT), "waits for") == NULL);
-    struct thread waiter;
-    thread_start(&waiter, wait_under_lock, &value);
-    thread_await_sleep(&waiter);
-    char expected[64];
-    snprintf(expected, sizeof expected, "  waits for rwlock %p ", (void *)&lock);
-    check_contains(diagnosis(ILK_AS_TEXT), expected);
-    ilk_rwlock_write_lock(&lock);
-    value = true;
-    ilk_rwlock_write_unlock(&lock);
-    thread_join(&waiter);
-    ilk_rwlock_destroy(&lock);
-}
-
-static void wait_under_mutex(void *value) {
-    ilk_mutex_lock(&mutex);
-    check_equal(ilk_mutex_await_until(&mutex, is_set, value, ILK_FOREVER), ILK_OK);
-    ilk_mutex_unlock(&mutex);
-}
-/* contract: ilk_mutex_observe */
-static void a_mutex_is_watched_also_while_a_thread_waits_under_it(void **state) {
-    (void)state;
-    bool value = false;
-    ilk_mutex_init(&mutex, false);
-    check_equal(ilk_mutex_observe(&mutex, ILK_DIAGNOSE_HANG), ILK_OK);
-    struct thread waiter;
-    thread_start(&waiter, wait_under_mutex, &value);
-    thread_await_sleep(&waiter);
-    check(strstr(diagnosis(ILK_AS_TEXT), "holds") == NULL);
-    ilk_mutex_lock(&mutex);
-    char expected[64];
-    snprintf(expected, sizeof expected, "  holds mutex %p ", (void *)&mutex);
-    check_contains(diagnosis(ILK_AS_TEXT), expected);
-    value = true;
-    ilk_mutex_unlock(&mutex);
-    thread_join(&waiter);
-    check(strstr(diagnosis(ILK_AS_TEXT), "holds") == NULL);
 }
 
 /* As an inline function of the headers, in a build without optimisation. */
@@ -458,9 +349,6 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_try_to_read_is_held_for_reading),
     cmocka_unit_test(a_report_tells_what_threads_hold_and_wait_for),
     cmocka_unit_test(waits_with_a_limit_make_no_cycle),
-    cmocka_unit_test(waits_without_a_holder_are_told_too),
-    cmocka_unit_test(a_wait_under_a_lock_for_a_predicate_is_told_while_it_lasts),
-    cmocka_unit_test(a_mutex_is_watched_also_while_a_thread_waits_under_it),
     cmocka_unit_test(the_stack_of_a_wait_begins_outside_the_library),
     cmocka_unit_test(a_permit_that_another_thread_gave_is_held_by_none),
     cmocka_unit_test(names_are_escaped),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A handler that keeps the reports of a test.
+ * A handler that keeps the reports of a test, and the diagnosis as text.
  */
 #ifndef INTERLOCK_TESTS_DIAGNOSTICS_REPORTS_H
 #define INTERLOCK_TESTS_DIAGNOSTICS_REPORTS_H
@@ -39,6 +39,18 @@ static inline void check_text(const char *text, const char *expected) {
         fprintf(stderr, "expected: %s\ngot:      %s\n", expected, text);
         check_failed(__FILE__, __LINE__, "the text is as expected");
     }
+}
+
+/* The diagnosis, as ilk_write_diagnosis writes it. */
+static inline const char *diagnosis(ilk_diagnosis_form form) {
+    static char text[64 * 1024];
+    FILE *file = tmpfile();
+    check(file != NULL);
+    check_equal(ilk_write_diagnosis(fileno(file), form), ILK_OK);
+    rewind(file);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    return text;
 }
 
 static inline void check_contains(const char *text, const char *part) {
