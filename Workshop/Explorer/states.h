@@ -59,6 +59,7 @@
     STATE(CONDITION_RETAKEN, "a mutex that the kernel left without a mark is taken once more")               \
     STATE(CONDITION_SIGNALS, "a waiter on a condition is signalled")                                         \
     STATE(CONDITION_MOVES, "a signaller moves a waiter to the mutex that it owns")                           \
+    STATE(CONDITION_MOST_SIGNALLED, "as many signalled waiters are woken as may be at once")                 \
     STATE(CONDITION_LATE_AND_MOVED, "its time is up, and it has been moved")                                 \
     STATE(CONDITION_LATE, "its time is up, and it leaves the queue")                                         \
     STATE(CONDITION_LATE_AND_SIGNALLED, "its time is up, and it has been signalled")                         \

@@ -58,19 +58,21 @@
  *
  * Guarantees of ilk_condition
  *   F  As pthread_cond_wait: the mutex is given up and the wait begun in one step, for a thread that signals under the
- *      mutex or after it. First come, first served. The mutex is held again on return, whatever the answer.
+ *      mutex or after it. Waiters are woken first come, first served. The mutex is held again on return, whatever the
+ *      answer.
  *   G  A signal wakes one waiter, and no other thread: a wait does not end without a signal but at its limit, and one
  *      that has timed out has taken none. Another thread may undo the condition first: wait in a loop all the same.
- *   H  Where the signaller owns the waiter's mutex, its unlock wakes the waiter, and after a broadcast one after the
- *      other: none sleeps again for the mutex that the signaller still has.
+ *   H  Where the signaller owns the waiter's mutex, its unlock wakes the waiter: it does not sleep again for the mutex
+ *      that the signaller still has. After a broadcast the unlock wakes four, and each that takes the mutex a further
+ *      one as it gives it up.
  *   I  Once no thread waits on it, a thread that was woken may free the condition, or the one that woke the last.
  *
  * A lock under which threads wait, and an ilk_condition, belong to one copy of the library: a program that has several,
  * linked statically into shared objects, takes and gives up such a lock by one of them.
  *
  * No wait is a cancellation point. None allocates. Not in signal handlers: no call of this header, and no unlock after
- * writing of a lock under which a thread waits. Fork: in the child no thread waits; the
- * calling thread holds what it held.
+ * writing of a lock under which a thread waits. Fork: in the child no thread waits; the calling thread holds what it
+ * held.
  *
  * Sources: the conditional critical sections of nsync and Abseil (Mutex::Await); Hoare, "Monitors" (1974).
  */

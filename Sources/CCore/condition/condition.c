@@ -8,8 +8,8 @@
  * mutex after the waiter had joined, or before the waiter looked.
  *
  * A waiter that is woken while the signaller holds the mutex would only sleep again for it. So a signaller that owns
- * the waiter's mutex moves the waiter to those that wait under the mutex for a predicate (wait/conditions.h), with one
- * that always holds: the unlock wakes it, and of several one after the other.
+ * the waiter's mutex moves the waiter to those that wait under the mutex for a predicate (wait/conditions.h), without
+ * one: the unlock wakes it, and of several some at a time.
  *
  *   waiter                            moved by
  *   in the condition's queue          the signaller, under the bucket's lock, to: granted; or, with `moved`, between
@@ -40,11 +40,6 @@ struct waiter {
     ilk_mutex *mutex;                   /* that it waits under, or NULL */
     bool moved;
 };
-
-static bool always(void *unused) {
-    (void)unused;
-    return true;
-}
 
 static struct ilk__waiter *link_of(struct waiter *self) {
     return &self->entry.entry.waiter;
@@ -81,8 +76,8 @@ static ilk_status sleep_in_queue(ilk_condition *condition, struct waiter *self, 
     return is_late ? ILK_TIMEDOUT : moved ? ILK_OK : ilk__waiter_sleep(link_of(self), ILK_FOREVER);
 }
 
-static ilk_status sleep_watched(ilk_condition *condition, struct waiter *self, uint64_t deadline_ns,
-                                const void *site) {
+static ilk_status wait_watched(ilk_condition *condition, struct waiter *self, uint64_t deadline_ns,
+                               const void *site) {
     struct ilk__idle_watch watch = ILK__IDLE_WATCH_NONE;
     ilk__watch_idle(&watch, condition, ILK_OBJECT_CONDITION, deadline_ns, site);
     const ilk_status status = sleep_in_queue(condition, self, deadline_ns);
@@ -92,10 +87,10 @@ static ilk_status sleep_watched(ilk_condition *condition, struct waiter *self, u
 
 ILK_NOINLINE ilk_status ilk_condition_wait_until(ilk_condition *condition, ilk_mutex *mutex,
                                                  uint64_t deadline_ns) {
-    struct waiter self = {.entry = {.predicate = always}, .mutex = mutex};
+    struct waiter self = {.mutex = mutex};
     queue_up(condition, &self);
     ilk_mutex_unlock(mutex);
-    const ilk_status status = sleep_watched(condition, &self, deadline_ns, ILK__CALLER);
+    const ilk_status status = wait_watched(condition, &self, deadline_ns, ILK__CALLER);
     ilk_mutex_lock(mutex);
     if (self.moved) {
         const struct ilk__conditions conditions = ilk__mutex_conditions(mutex);
@@ -110,7 +105,7 @@ ILK_NOINLINE ilk_status ilk_condition_write_wait_until(ilk_condition *condition,
     struct waiter self = {.mutex = NULL};
     queue_up(condition, &self);
     ilk_rwlock_write_unlock(lock);
-    const ilk_status status = sleep_watched(condition, &self, deadline_ns, ILK__CALLER);
+    const ilk_status status = wait_watched(condition, &self, deadline_ns, ILK__CALLER);
     ilk_rwlock_write_lock(lock);
     return status;
 }
@@ -120,7 +115,7 @@ ILK_NOINLINE ilk_status ilk_condition_read_wait_until(ilk_condition *condition, 
     struct waiter self = {.mutex = NULL};
     queue_up(condition, &self);
     ilk_rwlock_read_unlock(lock);
-    const ilk_status status = sleep_watched(condition, &self, deadline_ns, ILK__CALLER);
+    const ilk_status status = wait_watched(condition, &self, deadline_ns, ILK__CALLER);
     ilk_rwlock_read_lock(lock);
     return status;
 }

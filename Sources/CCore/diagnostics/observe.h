@@ -50,7 +50,7 @@ void ilk__watch_release_end(const struct ilk__watch *watch, enum ilk__share shar
 void ilk__watch_downgrade(const void *address);
 
 /* A wait for what has no holder (a latch, a ring …). `label` names what the table of names has not, or is "". After
- * ilk__watch_idle it is recorded if anything is watched, which costs one load; between two calls of it the wait goes on. */
+ * ilk__watch_idle it is recorded if anything is watched: one load. A further call goes on with the same wait. */
 struct ilk__idle_watch {
     struct ilk__record *record; /* NULL: not watched */
     struct ilk__object *object; /* a ring, or NULL */

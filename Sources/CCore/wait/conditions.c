@@ -10,6 +10,13 @@
 #include <interlock/deadline.h>
 #include <stddef.h>
 
+/* Waiters without a predicate that are on their way to the lock at once. With one, threads at a buffer wait for each
+ * other's wake-ups, and an element of four producers and four consumers takes 580 ns of one core, with four 300. With
+ * no limit the unlock after a broadcast would wake a hundred, to sleep for the lock. bench condition. */
+#ifndef ILK__MOST_SIGNALLED
+#define ILK__MOST_SIGNALLED 4
+#endif
+
 static bool is_task(const struct ilk__condition_waiter *waiter) {
     return waiter->entry.waiter.resume != NULL;
 }
@@ -33,6 +40,9 @@ void ilk__conditions_end_judging(uint32_t outer) {
 }
 
 bool ilk__condition_holds(const void *lock, const struct ilk__condition_waiter *waiter) {
+    if (waiter->predicate == NULL) {
+        return true;
+    }
     const uint32_t outer = ilk__conditions_begin_judging(lock);
     const bool holds = waiter->predicate(waiter->context);
     ilk__conditions_end_judging(outer);
@@ -99,12 +109,17 @@ bool ilk__condition_claim(struct ilk__condition_waiter *waiter) {
 
 /* Those that write and are woken. */
 struct woken {
-    bool thread, task;
+    uint32_t threads;
+    bool task;
 };
 
 /* A task may have to wait for a thread to run on, which waits here: it is never the only one that is woken. */
 static bool may_be_chosen(const struct ilk__condition_waiter *waiter, struct woken writers) {
-    return !waiter->woken && (waiter->reads || !(writers.thread || (is_task(waiter) && writers.task)));
+    if (waiter->woken || waiter->reads) {
+        return !waiter->woken;
+    }
+    const uint32_t most = waiter->predicate == NULL ? ILK__MOST_SIGNALLED : 1;
+    return writers.threads < most && !(is_task(waiter) && writers.task);
 }
 
 struct ilk__condition_waiter *ilk__conditions_choose(struct ilk__conditions conditions, const char *call) {
@@ -120,8 +135,8 @@ struct ilk__condition_waiter *ilk__conditions_choose(struct ilk__conditions cond
         return NULL;
     }
     /* The lock is held for writing: none joins, leaves or migrates. */
-    struct woken writers = {queue->woken > 0, false};
-    ILK__REACHES(CONDITION_LEFT_TO_WOKEN, writers.thread);
+    struct woken writers = {queue->woken, false};
+    ILK__REACHES(CONDITION_LEFT_TO_WOKEN, writers.threads > 0);
     struct ilk__waiter *each;
     TAILQ_FOREACH(each, &queue->waiters, link) {
         struct ilk__condition_waiter *waiter = (struct ilk__condition_waiter *)each;
@@ -134,8 +149,8 @@ struct ilk__condition_waiter *ilk__conditions_choose(struct ilk__conditions cond
         if (!waiter->reads && is_task(waiter)) {
             writers.task = true;
         } else if (!waiter->reads) {
-            writers.thread = true;
-            queue->woken++;
+            writers.threads = ++queue->woken;
+            ILK__REACHES(CONDITION_MOST_SIGNALLED, writers.threads == ILK__MOST_SIGNALLED);
         }
         *next = waiter;
         next = &waiter->chosen;

@@ -19,7 +19,8 @@
  *
  * Chosen by one writer: every reader whose predicate holds; of those that write the first, unless a thread that writes
  * is woken already and on its way: it will give the lock up, and judge then. Where the first is a task, the first
- * thread too: the task may have to wait for a thread to run on.
+ * thread too: the task may have to wait for a thread to run on. A waiter without a predicate (of an ilk_condition, and
+ * signalled) takes the lock whatever the others do: several of these are on their way at once.
  *
  * Must not happen
  *   - The lock is free, a predicate holds, and neither its waiter nor a writer that judges it later has been woken.
@@ -47,7 +48,7 @@ struct ilk__conditions {
 
 struct ilk__condition_waiter {
     struct ilk__address_waiter entry; /* first */
-    ilk_predicate predicate;
+    ilk_predicate predicate;          /* or NULL: it holds */
     void *context;
     bool reads; /* it holds the lock for reading */
     bool woken; /* written under the lock held for writing, and by the woken under it */

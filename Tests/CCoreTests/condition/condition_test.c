@@ -126,38 +126,80 @@ static void a_broadcast_wakes_every_waiter(void **state) {
 
 /* Under the mutex: the waiters are moved, none wakes before it is given up. Threads that wait under it for a predicate
  * put marks into its word. */
-/* contract: condition.F, condition.H */
-static void a_broadcast_under_the_mutex_wakes_in_order_of_arrival_once_it_is_given_up(void **state) {
+/* contract: condition.H */
+static void a_signal_under_the_mutex_wakes_its_waiter_once_it_is_given_up(void **state) {
     (void)state;
-    enum { WAITERS = 4 };
     for (int awaited = 0; awaited <= 1; awaited++) {
         ilk_condition condition = ILK_CONDITION_INIT;
         ilk_mutex mutex = ILK_MUTEX_INIT;
         int order = 0;
-        struct waiter waiters[WAITERS];
-        struct ordered ordered = {&mutex, &order, WAITERS, {0}};
+        struct waiter waiter;
+        struct ordered ordered = {&mutex, &order, 1, {0}};
         if (awaited) {
             thread_start(&ordered.thread, await_order, &ordered);
             thread_await_sleep(&ordered.thread);
         }
-        start_waiters(waiters, WAITERS,
+        start_waiters(&waiter, 1,
                       (struct waiter){&condition, &mutex, ILK_FOREVER, ILK_CLOSED, &order, 0, {0}, false});
         ilk_mutex_lock(&mutex);
-        const long slept = thread_times_slept(&waiters[0].thread);
-        ilk_condition_broadcast(&condition);
+        const long slept = thread_times_slept(&waiter.thread);
+        ilk_condition_signal(&condition);
         const uint64_t soon =
             ilk_deadline_in_ns(MILLISECONDS(20)); /* a woken thread would sleep again meanwhile */
         while (ilk_now_ns() < soon) {
-            check_equal(thread_times_slept(&waiters[0].thread), slept);
+            check_equal(thread_times_slept(&waiter.thread), slept);
         }
         ilk_mutex_unlock(&mutex);
-        for (int index = 0; index < WAITERS; index++) {
-            thread_join(&waiters[index].thread);
-            check_equal(waiters[index].status, ILK_OK);
-            check_equal(waiters[index].place, index + 1);
-        }
+        thread_join(&waiter.thread);
+        check_equal(waiter.status, ILK_OK);
         if (awaited) {
             thread_join(&ordered.thread);
+        }
+    }
+}
+
+enum { AT_ONCE = 4, BROADCAST_WAITERS = 8 };
+
+/* Broadcasts and has the mutex again before a woken waiter has it, which then sleeps for it. False: too late. */
+static bool broadcast_and_lock_again(ilk_condition *condition, struct waiter *waiters) {
+    long slept[BROADCAST_WAITERS];
+    ilk_mutex *mutex = waiters[0].mutex;
+    ilk_mutex_lock(mutex);
+    for (int index = 0; index < BROADCAST_WAITERS; index++) {
+        slept[index] = thread_times_slept(&waiters[index].thread);
+    }
+    ilk_condition_broadcast(condition);
+    ilk_mutex_unlock(mutex);
+    ilk_mutex_lock(mutex);
+    const bool is_first = *waiters[0].order == 0;
+    for (int index = 0; is_first && index < AT_ONCE; index++) {
+        while (thread_times_slept(&waiters[index].thread) == slept[index]) {
+            sched_yield();
+        }
+    }
+    for (int index = AT_ONCE; is_first && index < BROADCAST_WAITERS; index++) {
+        check_equal(thread_times_slept(&waiters[index].thread), slept[index]);
+    }
+    ilk_mutex_unlock(mutex);
+    return is_first;
+}
+
+/* contract: condition.F, condition.H */
+static void a_broadcast_under_the_mutex_wakes_four_at_once_in_order_of_arrival(void **state) {
+    (void)state;
+    for (bool was_first = false; !was_first;) {
+        ilk_condition condition = ILK_CONDITION_INIT;
+        ilk_mutex mutex = ILK_MUTEX_INIT;
+        int order = 0;
+        struct waiter waiters[BROADCAST_WAITERS];
+        start_waiters(waiters, BROADCAST_WAITERS,
+                      (struct waiter){&condition, &mutex, ILK_FOREVER, ILK_CLOSED, &order, 0, {0}, false});
+        was_first = broadcast_and_lock_again(&condition, waiters);
+        for (int index = 0; index < BROADCAST_WAITERS; index++) {
+            thread_join(&waiters[index].thread);
+            check_equal(waiters[index].status, ILK_OK);
+            check(waiters[index].place >
+                  index + 1 - AT_ONCE); /* the earlier ones that are not on their way have come */
         }
     }
 }
@@ -617,7 +659,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_signal_wakes_the_waiter_that_came_first),
     cmocka_unit_test(a_signal_wakes_a_waiter_of_its_own_condition),
     cmocka_unit_test(a_broadcast_wakes_every_waiter),
-    cmocka_unit_test(a_broadcast_under_the_mutex_wakes_in_order_of_arrival_once_it_is_given_up),
+    cmocka_unit_test(a_signal_under_the_mutex_wakes_its_waiter_once_it_is_given_up),
+    cmocka_unit_test(a_broadcast_under_the_mutex_wakes_four_at_once_in_order_of_arrival),
     cmocka_unit_test(a_wait_that_timed_out_took_no_signal),
     cmocka_unit_test(a_signal_after_the_unlock_finds_the_waiter),
     cmocka_unit_test(a_wait_is_not_early_and_survives_signals_of_the_system),

@@ -25,6 +25,9 @@ int ex_at_fork(void (*prepare)(void), void (*parent)(void), void (*child)(void))
 #define ILK__SPIN_PROBES(count) 1
 #define ILK__SPIN_PAUSES(count) ((count) > 0)
 
+/* wait/conditions.c: three waiters are more than are woken at once. */
+#define ILK__MOST_SIGNALLED 2
+
 /* wait/watchers.c: two watchers are more than a notifier remembers. */
 #define ILK__MOST_WAKES 1
 
