@@ -39,7 +39,7 @@ extension WorkNode: ExplainingQueue {
     }
     func operationIsReady() {
         priorityChanged()
-        dependenciesEnded()
+        allDependenciesEnded()
     }
     func operationHasFinished() { end(error: nil) }
 }
@@ -65,7 +65,7 @@ final class ForeignWork: QueuedWork, @unchecked Sendable {
 
     func cancel(_ node: WorkNode) {
         operation.cancel()
-        node.dependenciesEnded()
+        node.allDependenciesEnded()
     }
 
     func willBeListed(_ node: WorkNode) { _ = node.readPriority(of: operation) }

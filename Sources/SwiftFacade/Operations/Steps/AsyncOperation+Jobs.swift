@@ -53,10 +53,10 @@ private final class OperationEdge<Output: Sendable>: @unchecked Sendable {
 
     func end(with outcome: Result<Output, any Error>?) {
         take(outcome)
-        node.dependencyEnded()
+        node.oneDependencyEnded()
     }
 
-    deinit { if !isOver { node.dependencyEnded() } }
+    deinit { if !isOver { node.oneDependencyEnded() } }
 }
 
 extension Job {

@@ -24,7 +24,7 @@ extension JobNode {
         let isBarrier: Bool
         let leavesEmpty: Bool
         /// Nothing that comes later refers to the node.
-        let isGone: Bool
+        let isToBeReleased: Bool
     }
 
     /// Ends a running node. `nil`: its output is stored.
@@ -63,7 +63,7 @@ extension JobNode {
             freesPlace: freesPlace,
             isBarrier: fields.pointee.isBarrier,
             leavesEmpty: stripe.unlink(self),
-            isGone: !wasPlaced && fields.pointee.pending == 0
+            isToBeReleased: !wasPlaced && fields.pointee.pending == 0
         )
     }
 
@@ -86,7 +86,7 @@ extension JobNode {
         for hook in hooks { hook() }
         if ended.leavesEmpty { core.recheckEmpty() }
         // What `Stripe.link` retained; otherwise the pool releases it, or the last upstream node.
-        if ended.isGone { Unmanaged.passUnretained(self).release() }
+        if ended.isToBeReleased { Unmanaged.passUnretained(self).release() }
         return follows ? next : nil
     }
 

@@ -153,32 +153,32 @@ package class JobNode: @unchecked Sendable {
     }
 
     /// One thing less to wait for. The last one gives the node to the pool.
-    package final func dependencyEnded() {
+    package final func oneDependencyEnded() {
         lastDependencyEnded()?.submit()
     }
 
     /// One thing less to wait for: the node where it may run now.
     @inline(__always)
     final func lastDependencyEnded() -> Successor? {
-        var isGone = false
+        var isToBeReleased = false
         let next = withStripe { fields, stripe in
             fields.pointee.pending -= 1
             guard fields.pointee.pending == 0 else { return Next.nothing }
             if fields.pointee.state.phase == .waiting { return becomeReady(&stripe) }
-            isGone = true
+            isToBeReleased = true
             return .nothing
         }
         switch next {
         case .submit: return Successor(node: .passUnretained(self))
         case .list: core.addReady(self)
         // It ended before what it waited for, and was kept for that.
-        case .nothing: if isGone { Unmanaged.passUnretained(self).release() }
+        case .nothing: if isToBeReleased { Unmanaged.passUnretained(self).release() }
         }
         return nil
     }
 
     /// Waits for nothing any more, whatever it waited for. The first call counts. For nodes that are no successors.
-    package final func dependenciesEnded() {
+    package final func allDependenciesEnded() {
         let next = withStripe { fields, stripe in
             guard fields.pointee.state.phase == .waiting, fields.pointee.pending > 0 else {
                 return Next.nothing
