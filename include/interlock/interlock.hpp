@@ -28,17 +28,17 @@
 //         std::printf("%d\n", total); // prints 10
 //     }
 //
-// mutex, recursive_mutex, shared_mutex and upgradable_mutex are in cxx/locks.hpp; counting_semaphore, latch and barrier
-// in cxx/sync.hpp; spsc_ring and mpmc_ring in cxx/rings.hpp; pool in cxx/pool.hpp; deadline_in and deadline_at in
-// cxx/deadline.hpp. Each can be included alone.
+// mutex, recursive_mutex, shared_mutex and upgradable_mutex are in cxx/locks.hpp; await and condition in
+// cxx/condition.hpp; counting_semaphore, latch and barrier in cxx/sync.hpp; spsc_ring and mpmc_ring in cxx/rings.hpp;
+// wait_set in cxx/wait_set.hpp; pool in cxx/pool.hpp; deadline_in and deadline_at in cxx/deadline.hpp. Each can be
+// included alone.
 //
 //   Times       A wait takes any std::chrono duration, or a time point of any clock. std::chrono::steady_clock is the
 //               core's own; by another clock a wait goes on until that clock has reached the limit, also where it is
 //               set meanwhile. duration::max() waits for ever, a negative length tries.
-//   Exceptions  Constructors of rings and pools, post and submit, upgradable_lock and downgrade where they hold
-//   nothing,
-//               and what the callables, elements and clocks of the program throw; nothing else. Without exceptions
-//               (-fno-exceptions) std::abort takes their place.
+//   Exceptions  Constructors of rings, pools and wait sets, a wait set's add, post and submit, upgradable_lock and
+//               downgrade where they hold nothing, and what the callables, elements and clocks of the program throw;
+//               nothing else. Without exceptions (-fno-exceptions) std::abort takes their place.
 //   Misuse      Is reported in one sentence, then abort, where the C header says so; the rest is undefined.
 #ifndef INTERLOCK_INTERLOCK_HPP
 #define INTERLOCK_INTERLOCK_HPP
@@ -55,5 +55,6 @@
 #include <interlock/cxx/pool.hpp>
 #include <interlock/cxx/rings.hpp>
 #include <interlock/cxx/sync.hpp>
+#include <interlock/cxx/wait_set.hpp>
 
 #endif

@@ -4,6 +4,7 @@
 #include "cxx/test.hpp"
 
 #include <limits>
+#include <thread>
 
 using namespace std::chrono_literals;
 using interlock::deadline_at;
@@ -105,6 +106,38 @@ static void a_clock_that_is_set_back_is_waited_for(void **) {
     check(interlock::detail::wait_until(set_clock::time_point::max(), success) == ILK_OK);
 }
 
+template <class Wait> static void goes_by_its_clock(Wait wait) {
+    set_clock::current = 0;
+    set_clock::step = 1;
+    check(!wait(set_clock::time_point(5ms)));
+    check(set_clock::current > 5);
+}
+
+static void the_wait_of_each_type_goes_by_the_clock_of_its_limit(void **) {
+    interlock::mutex mutex;
+    interlock::recursive_mutex recursive;
+    interlock::upgradable_mutex shared;
+    interlock::counting_semaphore semaphore(0);
+    interlock::latch latch(1);
+    interlock::pool pool;
+    mutex.lock();
+    recursive.lock();
+    shared.lock();
+    std::thread([&] {
+        goes_by_its_clock([&](auto limit) { return mutex.try_lock_until(limit); });
+        goes_by_its_clock([&](auto limit) { return recursive.try_lock_until(limit); });
+        goes_by_its_clock([&](auto limit) { return shared.try_lock_until(limit); });
+        goes_by_its_clock([&](auto limit) { return shared.try_lock_shared_until(limit); });
+        goes_by_its_clock([&](auto limit) { return shared.try_lock_upgradable_until(limit); });
+    }).join();
+    goes_by_its_clock([&](auto limit) { return semaphore.try_acquire_until(limit); });
+    goes_by_its_clock([&](auto limit) { return latch.wait_until(limit); });
+    goes_by_its_clock([&](auto limit) { return pool.wait_until(limit); });
+    shared.unlock();
+    recursive.unlock();
+    mutex.unlock();
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(whole_nanoseconds_are_exact),
     cmocka_unit_test(parts_of_a_nanosecond_count_as_whole_ones),
@@ -113,6 +146,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(steady_time_is_the_cores_own),
     cmocka_unit_test(another_clock_counts_from_its_now),
     cmocka_unit_test(a_clock_that_is_set_back_is_waited_for),
+    cmocka_unit_test(the_wait_of_each_type_goes_by_the_clock_of_its_limit),
 };
 
 TEST_MAIN(tests)

@@ -32,6 +32,13 @@ bool use_every_type() {
     interlock::mpmc_ring<std::unique_ptr<int>> pointers(1);
     all = all && strings.try_push("one") && pointers.push(nullptr) == interlock::ring_status::ok;
     all = all && strings.pop_until(std::chrono::steady_clock::now()) && pointers.pop();
+    interlock::wait_set set;
+    interlock::ready_keys<2> ready;
+    set.add_readable(strings);
+    set.add_writable(pointers);
+    set.add(latch);
+    set.wake();
+    all = all && set.wait_for(ready, 1h) && set.remove(&latch) && !ready.empty();
     interlock::pool pool;
     return all && pool.post([] {}) && pool.submit([] { return 1; }).get() == 1;
 }

@@ -134,6 +134,12 @@ ilk_status wait_until(const std::chrono::time_point<Clock, Duration> &limit, Wai
     }
 }
 
+// Whether `call`, one of the core's waits, succeeds on `object` before that.
+template <class Call, class Object, class Clock, class Duration>
+bool succeeds_until(Call call, Object *object, const std::chrono::time_point<Clock, Duration> &limit) {
+    return wait_until(limit, [&](std::uint64_t deadline) { return call(object, deadline); }) == ILK_OK;
+}
+
 } // namespace detail
 } // namespace interlock
 

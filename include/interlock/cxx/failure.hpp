@@ -25,8 +25,9 @@ template <class Exception> [[noreturn]] inline void fail(Exception) {
 }
 #endif
 
-// Turns the status of a create call into an exception: `what` names the argument that ILK_INVALID refuses.
-inline void require_created(ilk_status status, const char *what) {
+// Turns the status of a call that creates or adds into an exception: `what` names the argument that ILK_INVALID
+// refuses.
+inline void require_ok(ilk_status status, const char *what) {
     if (status == ILK_INVALID) {
         fail(std::invalid_argument(what));
     }

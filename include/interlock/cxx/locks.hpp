@@ -73,8 +73,7 @@ class mutex {
     }
     template <class Clock, class Duration>
     [[nodiscard]] bool try_lock_until(const std::chrono::time_point<Clock, Duration> &limit) {
-        const auto wait = [this](std::uint64_t deadline) { return ilk_mutex_lock_until(&mutex_, deadline); };
-        return detail::wait_until(limit, wait) == ILK_OK;
+        return detail::succeeds_until(ilk_mutex_lock_until, &mutex_, limit);
     }
     void unlock() noexcept {
         ilk_mutex_unlock(&mutex_);
@@ -113,10 +112,7 @@ class recursive_mutex {
     }
     template <class Clock, class Duration>
     [[nodiscard]] bool try_lock_until(const std::chrono::time_point<Clock, Duration> &limit) {
-        const auto wait = [this](std::uint64_t deadline) {
-            return ilk_recursive_mutex_lock_until(&mutex_, deadline);
-        };
-        return detail::wait_until(limit, wait) == ILK_OK;
+        return detail::succeeds_until(ilk_recursive_mutex_lock_until, &mutex_, limit);
     }
     void unlock() noexcept {
         ilk_recursive_mutex_unlock(&mutex_);
@@ -156,7 +152,7 @@ class shared_mutex {
     }
     template <class Clock, class Duration>
     [[nodiscard]] bool try_lock_until(const std::chrono::time_point<Clock, Duration> &limit) {
-        return wait_until(ilk_rwlock_write_lock_until, limit);
+        return detail::succeeds_until(ilk_rwlock_write_lock_until, &lock_, limit);
     }
     void unlock() noexcept {
         ilk_rwlock_write_unlock(&lock_);
@@ -174,7 +170,7 @@ class shared_mutex {
     }
     template <class Clock, class Duration>
     [[nodiscard]] bool try_lock_shared_until(const std::chrono::time_point<Clock, Duration> &limit) {
-        return wait_until(ilk_rwlock_read_lock_until, limit);
+        return detail::succeeds_until(ilk_rwlock_read_lock_until, &lock_, limit);
     }
     void unlock_shared() noexcept {
         ilk_rwlock_read_unlock(&lock_);
@@ -190,13 +186,6 @@ class shared_mutex {
     }
 
   protected:
-    template <class Clock, class Duration>
-    bool wait_until(ilk_status (*call)(ilk_rwlock *, std::uint64_t),
-                    const std::chrono::time_point<Clock, Duration> &limit) {
-        const auto wait = [this, call](std::uint64_t deadline) { return call(&lock_, deadline); };
-        return detail::wait_until(limit, wait) == ILK_OK;
-    }
-
     ilk_rwlock lock_ = ILK_RWLOCK_INIT;
 };
 
@@ -224,7 +213,7 @@ class upgradable_mutex : public shared_mutex {
     }
     template <class Clock, class Duration>
     [[nodiscard]] bool try_lock_upgradable_until(const std::chrono::time_point<Clock, Duration> &limit) {
-        return wait_until(ilk_rwlock_upgradable_lock_until, limit);
+        return detail::succeeds_until(ilk_rwlock_upgradable_lock_until, &lock_, limit);
     }
     void unlock_upgradable() noexcept {
         ilk_rwlock_upgradable_unlock(&lock_);
@@ -241,7 +230,7 @@ class upgradable_mutex : public shared_mutex {
     }
     template <class Clock, class Duration>
     [[nodiscard]] bool try_upgrade_until(const std::chrono::time_point<Clock, Duration> &limit) {
-        return wait_until(ilk_rwlock_upgrade_until, limit);
+        return detail::succeeds_until(ilk_rwlock_upgrade_until, &lock_, limit);
     }
 };
 

@@ -61,7 +61,7 @@ class pool {
     // Throws std::invalid_argument (too many threads, or fewer than are kept), std::bad_alloc (no memory, or no
     // thread).
     explicit pool(const ilk_pool_options &options = ilk_pool_options()) {
-        detail::require_created(ilk_pool_create(&pool_, &options), "the options of an interlock::pool");
+        detail::require_ok(ilk_pool_create(&pool_, &options), "the options of an interlock::pool");
     }
     ~pool() {
         close();
@@ -120,8 +120,7 @@ class pool {
     }
     template <class Clock, class Duration>
     [[nodiscard]] bool wait_until(const std::chrono::time_point<Clock, Duration> &limit) {
-        const auto wait = [this](std::uint64_t deadline) { return ilk_pool_wait_until(pool_, deadline); };
-        return detail::wait_until(limit, wait) == ILK_OK;
+        return detail::succeeds_until(ilk_pool_wait_until, pool_, limit);
     }
 
     // For groups, loops and timers.

@@ -75,7 +75,7 @@ template <class T, class Calls> class ring {
 
     // Room for exactly `capacity` elements. Throws std::invalid_argument where it is 0 or too large, std::bad_alloc.
     explicit ring(std::size_t capacity) {
-        require_created(Calls::create(&ring_, capacity, sizeof(T)), "the capacity of an interlock ring");
+        require_ok(Calls::create(&ring_, capacity, sizeof(T)), "the capacity of an interlock ring");
         if constexpr (!is_bytes) {
             Calls::set_notify(ring_, wake, this);
         }

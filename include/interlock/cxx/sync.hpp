@@ -87,10 +87,7 @@ class counting_semaphore {
     }
     template <class Clock, class Duration>
     [[nodiscard]] bool try_acquire_until(const std::chrono::time_point<Clock, Duration> &limit) {
-        const auto wait = [this](std::uint64_t deadline) {
-            return ilk_semaphore_wait_until(&semaphore_, deadline);
-        };
-        return detail::wait_until(limit, wait) == ILK_OK;
+        return detail::succeeds_until(ilk_semaphore_wait_until, &semaphore_, limit);
     }
     void release(std::ptrdiff_t permits = 1) noexcept {
         ilk_semaphore_signal(&semaphore_, detail::as_count(permits, UINT32_MAX));
@@ -142,8 +139,7 @@ class latch {
     }
     template <class Clock, class Duration>
     [[nodiscard]] bool wait_until(const std::chrono::time_point<Clock, Duration> &limit) const {
-        const auto wait = [this](std::uint64_t deadline) { return ilk_latch_wait_until(&latch_, deadline); };
-        return detail::wait_until(limit, wait) == ILK_OK;
+        return detail::succeeds_until(ilk_latch_wait_until, &latch_, limit);
     }
     void arrive_and_wait(std::ptrdiff_t steps = 1) noexcept {
         count_down(steps);
