@@ -132,7 +132,7 @@ static void submit_child_and_wait_until(void *context) {
     run(context);
     ex_assert(submit(1, run_and_meet, &s.done));
     ex_assert(submit(2, run_and_meet, NULL));
-    (void)ilk_group_wait_until(&s.done, SOON);
+    (void)!ilk_group_wait_until(&s.done, SOON);
 }
 static void submit_parent_until(void) {
     ex_assert(submit(0, submit_child_and_wait_until, &s.group));

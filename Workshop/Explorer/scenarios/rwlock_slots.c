@@ -369,10 +369,10 @@ static void write_slots_of_another_table(void) {
     ilk_rwlock_write_lock(&s.lock);
 }
 static void write_until_slots_of_another_table(void) {
-    (void)ilk_rwlock_write_lock_until(&s.lock, SOON);
+    (void)!ilk_rwlock_write_lock_until(&s.lock, SOON);
 }
 static void try_write_slots_of_another_table(void) {
-    (void)ilk_rwlock_try_write_lock(&s.lock);
+    (void)!ilk_rwlock_try_write_lock(&s.lock);
 }
 static void upgrade_slots_of_another_table(void) {
     ilk_rwlock_upgradable_lock(&s.lock);

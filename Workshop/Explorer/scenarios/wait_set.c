@@ -59,7 +59,7 @@ static void count_hook(void *context, ilk_ring_event event) {
 }
 static void change_hook(void) {
     ilk_mpmc_set_notify(s.mpmc, count_hook, NULL);
-    (void)ilk_mpmc_arm_pop(s.mpmc);
+    (void)!ilk_mpmc_arm_pop(s.mpmc);
     ilk_mpmc_set_notify(s.mpmc, NULL, NULL);
 }
 static void change_spsc_hook(void) {
