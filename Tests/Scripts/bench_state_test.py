@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The machine's state in the benchmarks: the checks of Workshop/Benchmarks/state/self_test.cpp, what a suite prints, and the
-values of --until-quiet. Compiles the runner, without peers."""
+values of --until-quiet. And what the suites of runner/spans.h refuse to measure. Compiles the runner, without peers."""
 
 import concurrent.futures
 import json
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import tempfile
 import unittest
@@ -26,7 +27,8 @@ class State(unittest.TestCase):
         cls.folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.folder.cleanup)
         sources = [ROOT / f"Workshop/Benchmarks/runner/{name}.cpp" for name in RUNNER]
-        own = [ROOT / "Workshop/Benchmarks/state/main.cpp", ROOT / "Workshop/Benchmarks/state/self_test.cpp", ROOT / "Tests/Scripts/bench_suite.cpp"]
+        own = [ROOT / "Workshop/Benchmarks/state/main.cpp", ROOT / "Workshop/Benchmarks/state/self_test.cpp"]
+        own += [ROOT / f"Tests/Scripts/bench_{name}.cpp" for name in ("suite", "wait_set", "condition")]
         compiler = os.environ.get("CXX", "c++")
 
         def compiled(source):
@@ -38,9 +40,11 @@ class State(unittest.TestCase):
 
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             objects = list(pool.map(compiled, sources + own))
-        shared, (main, checks, suite) = objects[:len(RUNNER)], objects[len(RUNNER):]
-        cls.program, cls.suite = (os.path.join(cls.folder.name, name) for name in ("state", "suite"))
-        for program, parts in ((cls.program, [main, checks]), (cls.suite, [suite])):
+        shared, (main, checks, suite, wait_set, condition) = objects[:len(RUNNER)], objects[len(RUNNER):]
+        cls.program, cls.suite, cls.wait_set, cls.condition = (
+            os.path.join(cls.folder.name, name) for name in ("state", "suite", "wait_set", "condition"))
+        for program, parts in ((cls.program, [main, checks]), (cls.suite, [suite]), (cls.wait_set, [wait_set]),
+                               (cls.condition, [condition])):
             linked = run(compiler, *parts, *shared, "-pthread", "-o", program)
             if linked.returncode:
                 raise AssertionError(linked.stderr)
@@ -111,6 +115,31 @@ class State(unittest.TestCase):
             changed = r"\*\*changed\*\*, " if table["state"] == "changed" else ""
             self.assertRegex(lines[row + 1], f"^After: {changed}{table['after']['state']}")
         self.assertIn(f"The machine's state: {result['state']}.", done.stdout)
+
+    def spans(self, program, contender, **environment):
+        return run(program, "--only", contender, "--rounds", 1, "--count", 50, "--no-state", env={**os.environ, **environment})
+
+    def test_spans_are_measured(self):
+        for program, rows in ((self.wait_set, ("flow", "trip")), (self.condition, ("turns", "buffer", "distinct"))):
+            done = self.spans(program, "right")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            for row in rows:
+                self.assertRegex(done.stdout, rf"(?m)^\| {row} +\| +[1-9]")
+
+    def test_no_span_has_a_wait_without_its_end_or_a_number_twice(self):
+        for program, contender in ((self.condition, "hasty"), (self.wait_set, "doubling")):
+            done = self.spans(program, contender)
+            self.assertEqual((done.returncode, done.stdout), (-signal.SIGABRT, ""))
+
+    def test_a_span_without_work_is_a_fault(self):
+        done = self.spans(self.wait_set, "idle")
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(len(re.findall("error: idle: no work, ", done.stderr)), 2)
+
+    def test_no_contender_takes_the_place_of_another(self):
+        done = self.spans(self.wait_set, "right", TWICE="1")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("second: its position is taken", done.stderr)
 
     def test_a_suite_waits_before_its_first_cell_and_goes_on(self):
         said = run(self.suite, "--until-quiet", "0.0001").stderr.split("\n")

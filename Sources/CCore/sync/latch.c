@@ -32,7 +32,7 @@ void ilk_latch_init(ilk_latch *latch, uint32_t count) {
 void ilk_latch_count_down(ilk_latch *latch) ILK_NONBLOCKING {
     /* LT2 acq_rel, pairs with LT3 (waiting), with LT5 (a wait set), and with itself.
      * Carries: each counter's work, along the chain of subtractions, to the waiters.
-     * If weaker: a waiter misses the work of a thread that counted down. */
+     * If weaker: a waiter misses the work of a thread that counted down, or the opener misses a wait set. */
     uint32_t before = ilk_atomic_fetch_sub(&latch->word, ONE_COUNT, memory_order_acq_rel);
     if (ILK_UNLIKELY(before < ONE_COUNT)) {
         ilk__misuse("ilk_latch_count_down", latch, "counted down more often than it was made for");

@@ -11,19 +11,27 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 
 namespace bench {
 
 enum { most_queues = 101 };
 
-/* Nanoseconds for each hand-over. */
+/* Nanoseconds for each hand-over. A wait that ends before its predicate holds ends the program. */
 struct Contender {
     std::string name;
     double (*turns)(unsigned count);                                          /* two threads in turn */
     double (*buffer)(unsigned producers, unsigned consumers, unsigned count); /* a buffer of 64 places */
     double (*distinct)(unsigned waiters, unsigned count); /* each waits for a number of its own */
 };
+
+template <class Lock> void await(Lock &lock, unsigned queue, bool (*predicate)(void *), void *context) {
+    lock.await(queue, predicate, context);
+    if (!predicate(context)) {
+        std::abort();
+    }
+}
 
 template <class Lock> double measure_turns(unsigned count) {
     struct State {
@@ -39,8 +47,8 @@ template <class Lock> double measure_turns(unsigned count) {
             Side side{&state, index};
             for (unsigned round = 0; round < count; round++) {
                 state.lock.lock();
-                state.lock.await(
-                    index,
+                await(
+                    state.lock, index,
                     [](void *context) {
                         const Side *mine = static_cast<const Side *>(context);
                         return mine->state->turn == mine->index;
@@ -68,8 +76,8 @@ template <class Lock> double measure_buffer(unsigned producers, unsigned consume
             const bool puts = index < producers;
             for (bool more = true; more;) {
                 state.lock.lock();
-                state.lock.await(
-                    puts ? 0 : 1,
+                await(
+                    state.lock, puts ? 0 : 1,
                     puts ? [](void *context) {
                         const State *s = static_cast<const State *>(context);
                         return s->filled < places || s->to_put == 0;
@@ -111,8 +119,8 @@ template <class Lock> double measure_distinct(unsigned waiters, unsigned count) 
                 Waiter waiter{&state, index};
                 for (unsigned round = index; round <= count; round += waiters) {
                     state.lock.lock();
-                    state.lock.await(
-                        index,
+                    await(
+                        state.lock, index,
                         [](void *context) {
                             const Waiter *mine = static_cast<const Waiter *>(context);
                             return !mine->state->is_answered && mine->state->chosen == mine->number;
@@ -126,9 +134,9 @@ template <class Lock> double measure_distinct(unsigned waiters, unsigned count) 
             }
             for (unsigned round = 1; round <= count; round++) {
                 state.lock.lock();
-                state.lock.await(
-                    0, [](void *context) { return static_cast<const State *>(context)->is_answered; },
-                    &state);
+                await(
+                    state.lock, 0,
+                    [](void *context) { return static_cast<const State *>(context)->is_answered; }, &state);
                 state.is_answered = false;
                 state.chosen = (round - 1) % waiters + 1;
                 state.lock.changed(state.chosen);

@@ -2,7 +2,7 @@
  *
  * One thread that serves three queues of numbers: what is measured, of one contender. An adapter has push(queue,
  * number), serve(count, body), which takes so many numbers from all three, answer(number) and await_answer(), a fourth
- * queue from the server to its client. A queue holds 1,024.
+ * queue from the server to its client. A queue holds 1,024, one queue in place of all three as many as they.
  */
 #ifndef INTERLOCK_BENCHMARKS_WAIT_SET_CONTENDER_H
 #define INTERLOCK_BENCHMARKS_WAIT_SET_CONTENDER_H
@@ -21,7 +21,7 @@ enum { queues = 3, places = 1024 };
 struct Contender {
     std::string name;
     double (*flow)(unsigned producers, unsigned count); /* for each number: 1 fills all in turn, 3 one each */
-    double (*trip)(unsigned count);                     /* a number there, its answer back: both sleep */
+    double (*trip)(unsigned count);                     /* a number there, its answer back */
 };
 
 /* The sum of the numbers 0 ..< count. */

@@ -60,6 +60,9 @@ void ex_end(size_t operation, uint64_t result);
 /* Of real threads: the operation takes effect at `moment` of the monotonic clock or later, as a wait that times out. */
 void ex_not_before(size_t operation, uint64_t moment);
 
+/* Of real threads, in a call that has timed out: `deadline_ns` must have passed. ex_not_before asks for that, too. */
+void ex_not_early(uint64_t deadline_ns);
+
 /* ---- In scenarios ---- */
 
 /* In check(): fails the execution if the history does not fit. In setup(): forgets the last one. */

@@ -64,6 +64,7 @@ static void registers(void) {
 static void queues(void) {
     const ex_queue_parameters exact = {.capacity = 2};
     const ex_queue_parameters inexact = {.capacity = 2, .inexact = true};
+    const ex_queue_parameters late_pushes = {.capacity = 2, .late_pushes = true};
     EXPECT("pushes side by side come out in either order", &ex_bounded_queue, &exact, NULL,
            operation(1, EX_PUSH, 1, EX_DONE, 1, 5), operation(2, EX_PUSH, 2, EX_DONE, 2, 4),
            operation(3, EX_POP, 0, 1, 6, 7), operation(3, EX_POP, 0, 2, 8, 9));
@@ -90,10 +91,31 @@ static void queues(void) {
            operation(3, EX_POP, 0, EX_EMPTY, 4, 5));
     EXPECT("but not beside nothing", &ex_bounded_queue, &inexact, "pop() = empty",
            operation(1, EX_PUSH, 1, EX_DONE, 1, 2), operation(3, EX_POP, 0, EX_EMPTY, 4, 5));
+    EXPECT("full beside a pop is inexact, too", &ex_bounded_queue, &exact, "push(2) = refused",
+           operation(1, EX_PUSH, 1, EX_DONE, 1, 2), operation(2, EX_POP, 0, 1, 3, 9),
+           operation(3, EX_PUSH, 2, EX_REFUSED, 4, 5));
+    EXPECT("and the same queues may answer it", &ex_bounded_queue, &inexact, NULL,
+           operation(1, EX_PUSH, 1, EX_DONE, 1, 2), operation(2, EX_POP, 0, 1, 3, 9),
+           operation(3, EX_PUSH, 2, EX_REFUSED, 4, 5));
+    EXPECT("a try is refused on a closed queue", &ex_bounded_queue, &exact, NULL,
+           operation(2, EX_CLOSE, 0, EX_DONE, 1, 2), operation(1, EX_PUSH, 1, EX_REFUSED, 3, 4));
     EXPECT("drained means closed and empty", &ex_bounded_queue, &exact, "pop() = drained",
            operation(1, EX_PUSH, 1, EX_DONE, 1, 2), operation(2, EX_CLOSE, 0, EX_DONE, 3, 4),
            operation(3, EX_POP, 0, EX_DRAINED, 5, 6), operation(3, EX_POP, 0, 1, 7, 8));
     EXPECT("nothing is pushed after close", &ex_bounded_queue, &exact, "push(1) = done",
+           operation(2, EX_CLOSE, 0, EX_DONE, 1, 2), operation(1, EX_PUSH, 1, EX_DONE, 3, 4));
+    EXPECT("closed is answered once closed", &ex_bounded_queue, &exact, "push(1) = closed",
+           operation(1, EX_PUSH, 1, EX_CLOSED, 1, 2), operation(2, EX_CLOSE, 0, EX_DONE, 3, 4));
+    EXPECT("nor beside a close that another push has seen", &ex_bounded_queue, &exact, "push(1) = done",
+           operation(2, EX_CLOSE, 0, EX_DONE, 1, 5), operation(3, EX_PUSH, 2, EX_CLOSED, 2, 3),
+           operation(1, EX_PUSH, 1, EX_DONE, 4, 9));
+    EXPECT("which some queues allow", &ex_bounded_queue, &late_pushes, NULL,
+           operation(2, EX_CLOSE, 0, EX_DONE, 1, 5), operation(3, EX_PUSH, 2, EX_CLOSED, 2, 3),
+           operation(1, EX_PUSH, 1, EX_DONE, 4, 9));
+    EXPECT("but not once drained", &ex_bounded_queue, &late_pushes, "push(1) = done",
+           operation(2, EX_CLOSE, 0, EX_DONE, 1, 5), operation(3, EX_POP, 0, EX_DRAINED, 2, 3),
+           operation(1, EX_PUSH, 1, EX_DONE, 4, 9));
+    EXPECT("nor beside nothing", &ex_bounded_queue, &late_pushes, "push(1) = done",
            operation(2, EX_CLOSE, 0, EX_DONE, 1, 2), operation(1, EX_PUSH, 1, EX_DONE, 3, 4));
     EXPECT("overwriting evicts the oldest", &ex_bounded_queue, &exact, NULL,
            operation(1, EX_PUSH, 1, EX_DONE, 1, 2), operation(1, EX_PUSH, 2, EX_DONE, 3, 4),
@@ -101,6 +123,18 @@ static void queues(void) {
     EXPECT("and not another", &ex_bounded_queue, &exact, "push_overwriting(3) = 2",
            operation(1, EX_PUSH, 1, EX_DONE, 1, 2), operation(1, EX_PUSH, 2, EX_DONE, 3, 4),
            operation(2, EX_OVERWRITE, 3, 2, 5, 6));
+    EXPECT("nor any while there is room", &ex_bounded_queue, &exact, "push_overwriting(2) = 1",
+           operation(1, EX_PUSH, 1, EX_DONE, 1, 2), operation(2, EX_OVERWRITE, 2, 1, 3, 4));
+    EXPECT("nor on a closed queue", &ex_bounded_queue, &exact, "push_overwriting(1) = done",
+           operation(2, EX_CLOSE, 0, EX_DONE, 1, 2), operation(1, EX_OVERWRITE, 1, EX_DONE, 3, 4));
+    EXPECT("which answers the element itself", &ex_bounded_queue, &exact, NULL,
+           operation(2, EX_CLOSE, 0, EX_DONE, 1, 2), operation(1, EX_OVERWRITE, 1, 1, 3, 4),
+           operation(3, EX_POP, 0, EX_DRAINED, 5, 6));
+    EXPECT("but not on an open one", &ex_bounded_queue, &exact, "push_overwriting(1) = 1",
+           operation(1, EX_OVERWRITE, 1, 1, 1, 2));
+    EXPECT("one that began beside the close may evict after it", &ex_bounded_queue, &exact, NULL,
+           operation(2, EX_CLOSE, 0, EX_DONE, 1, 5), operation(3, EX_PUSH, 2, EX_CLOSED, 2, 3),
+           operation(1, EX_OVERWRITE, 1, EX_DONE, 4, 9), operation(3, EX_POP, 0, 1, 10, 11));
 }
 
 static void semaphores(void) {
@@ -112,6 +146,12 @@ static void semaphores(void) {
            operation(2, EX_WAIT, 0, EX_DONE, 1, 2), operation(1, EX_SIGNAL, 1, EX_DONE, 3, 4));
     EXPECT("a try fails only without permits", &ex_semaphore, &one, "wait() = refused",
            operation(2, EX_WAIT, 0, EX_REFUSED, 1, 2));
+    EXPECT("a wait does not time out on a permit", &ex_semaphore, &one, "wait() = timed out",
+           operation(2, EX_WAIT, 0, EX_TIMEDOUT, 1, 2));
+    EXPECT("but beside another wait, which it does not overtake", &ex_semaphore, &one, NULL,
+           operation(2, EX_WAIT, 0, EX_TIMEDOUT, 1, 4), operation(3, EX_WAIT, 0, EX_TIMEDOUT, 2, 3));
+    EXPECT("a try fails there neither", &ex_semaphore, &one, "wait() = refused",
+           operation(2, EX_WAIT, 0, EX_REFUSED, 1, 4), operation(3, EX_WAIT, 0, EX_TIMEDOUT, 2, 3));
     EXPECT("two for one signal of two", &ex_semaphore, &none, NULL, operation(1, EX_SIGNAL, 2, EX_DONE, 1, 4),
            operation(2, EX_WAIT, 0, EX_DONE, 2, 5), operation(3, EX_WAIT, 0, EX_DONE, 3, 6));
 }
@@ -126,6 +166,8 @@ static void latches(void) {
            operation(2, EX_COUNT_DOWN, 0, EX_DONE, 5, 6));
     EXPECT("an open latch is not shut", &ex_latch, &one, "await() = timed out",
            operation(1, EX_COUNT_DOWN, 0, EX_DONE, 1, 2), operation(3, EX_AWAIT, 0, EX_TIMEDOUT, 3, 4));
+    EXPECT("nothing is counted down beyond it", &ex_latch, &one, "count_down() = done",
+           operation(1, EX_COUNT_DOWN, 0, EX_DONE, 1, 2), operation(2, EX_COUNT_DOWN, 0, EX_DONE, 3, 4));
     EXPECT("what is left is counted", &ex_latch, &two, "probe() = 2",
            operation(1, EX_COUNT_DOWN, 0, EX_DONE, 1, 2), operation(3, EX_PROBE, 0, 2, 3, 4));
 }

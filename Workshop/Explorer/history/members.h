@@ -86,8 +86,8 @@ static inline bool take(unsigned member) {
     return taken;
 }
 
-/* Waits, and takes one of each member answered, of a semaphore with the answer; how many. */
-static inline int serve(size_t capacity, uint64_t deadline_ns) {
+/* Waits: a mask of members, EX_NONE for a wake, or EX_TIMEDOUT. */
+static inline uint64_t wait_for_members(size_t capacity, uint64_t deadline_ns) {
     void *keys[EX_MEMBERS];
     size_t count = 0;
     uint64_t ready = EX_NONE;
@@ -96,10 +96,20 @@ static inline int serve(size_t capacity, uint64_t deadline_ns) {
     for (size_t i = 0; i < count; i++) {
         ready |= UINT64_C(1) << *(const unsigned *)keys[i];
     }
-    ex_end(operation, status == ILK_OK ? ready : EX_TIMEDOUT);
+    if (status != ILK_OK) {
+        ready = EX_TIMEDOUT;
+        ex_not_early(deadline_ns);
+    }
+    ex_end(operation, ready);
+    return ready;
+}
+
+/* Waits, and takes one of each member answered, of a semaphore with the answer; how many. */
+static inline int serve(size_t capacity, uint64_t deadline_ns) {
+    const uint64_t ready = wait_for_members(capacity, deadline_ns);
     int taken = 0;
     for (unsigned member = 0; member < EX_MEMBERS; member++) {
-        if ((ready >> member & 1) != 0) {
+        if (ready != EX_TIMEDOUT && (ready >> member & 1) != 0) {
             taken += member == SEMAPHORE || take(member);
         }
     }

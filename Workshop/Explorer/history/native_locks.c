@@ -13,16 +13,33 @@ static ilk_semaphore semaphore;
 static void prepare_semaphore(void) {
     ilk_semaphore_init(&semaphore, permits);
 }
+/* Waits until a limit first, every other time, then without; the next turn signals, a microsecond later, for others to
+ * wait. */
 static void semaphore_turn(unsigned thread, uint64_t random, uint64_t number) {
-    (void)thread, (void)random;
-    const bool waits = number % 2 == 0;
-    const size_t operation = ex_begin(waits ? EX_WAIT : EX_SIGNAL, 1);
-    if (waits) {
-        ilk_semaphore_wait(&semaphore);
-    } else {
-        ilk_semaphore_signal(&semaphore, 1);
+    (void)thread;
+    bool is_done = false;
+    for (uint64_t pauses = number % 2 * (random % 64); pauses > 0; pauses--) {
+        ilk_cpu_relax();
     }
-    ex_end(operation, EX_DONE);
+    if (number % 2 == 0 && random % 2 == 0) {
+        const size_t operation = ex_begin(EX_WAIT, 1);
+        const uint64_t deadline_ns = soon(random / 2);
+        is_done = ilk_semaphore_wait_until(&semaphore, deadline_ns) == ILK_OK;
+        if (!is_done) {
+            ex_not_early(deadline_ns);
+        }
+        ex_end(operation, is_done ? EX_DONE : EX_TIMEDOUT);
+    }
+    if (!is_done) {
+        const bool waits = number % 2 == 0;
+        const size_t operation = ex_begin(waits ? EX_WAIT : EX_SIGNAL, 1);
+        if (waits) {
+            ilk_semaphore_wait(&semaphore);
+        } else {
+            ilk_semaphore_signal(&semaphore, 1);
+        }
+        ex_end(operation, EX_DONE);
+    }
 }
 
 /* ---- A map under a lock ---- */
@@ -128,6 +145,8 @@ static void map_turn(unsigned thread, uint64_t random, uint64_t number) {
 
 const subject lock_subjects[] = {
     {"semaphore", "wait and signal", 0, &ex_semaphore, &permits, prepare_semaphore, semaphore_turn},
+    {"semaphore-queue", "the same, more threads", MOST_THREADS, &ex_semaphore, &permits, prepare_semaphore,
+     semaphore_turn},
     {"rwlock", "a map under the lock", 0, &ex_map, NULL, prepare_map, map_turn},
     {"rwlock-plain", "a map under a plain lock", 0, &ex_map, NULL, prepare_plain_map, map_turn},
     {NULL, NULL, 0, NULL, NULL, NULL, NULL},

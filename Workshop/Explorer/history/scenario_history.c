@@ -51,6 +51,9 @@ void ex_end(size_t index, uint64_t result) {
 void ex_not_before(size_t operation, uint64_t moment) {
     (void)operation, (void)moment;
 }
+void ex_not_early(uint64_t deadline_ns) {
+    (void)deadline_ns;
+}
 
 void ex_history_check(const ex_model *model, const void *parameters) {
     ex_history history = {operations, count, ex.weak};
