@@ -32,7 +32,7 @@ static struct {
     ex_recorder *recorder;
     atomic_uint arrived, burst;
     const subject *subject;
-    unsigned threads, probes;
+    unsigned threads, probes, turns;
     uint64_t seed, runs;
     unsigned wrong;
 } s;
@@ -133,7 +133,7 @@ static void *thread_main(void *argument) {
     self = (unsigned)(uintptr_t)argument;
     pin(self);
     uint64_t random = (s.seed + s.runs * MOST_THREADS) * (self + 1) + 0x9E3779B97F4A7C15;
-    for (uint64_t i = 0; i < TURNS; i++) {
+    for (uint64_t i = 0; i < s.turns; i++) {
         if (i % BURST == 0) {
             begin_together();
         }
@@ -159,9 +159,10 @@ static ex_history run(const subject *subject) {
                 : cores < 2            ? 2
                 : cores > MOST_THREADS ? MOST_THREADS
                                        : cores;
+    s.turns = subject->threads != 0 ? TURNS_THAT_SLEEP : TURNS;
     s.probes = s.threads <= cores ? PROBES : PROBES_ON_SHARED_CORES;
     s.runs++;
-    s.recorder = ex_recorder_create(s.threads, RECORDED * TURNS);
+    s.recorder = ex_recorder_create(s.threads, RECORDED * s.turns);
     atomic_store(&s.arrived, 0);
     if (s.recorder == NULL) {
         fputs("history_native: no memory\n", stderr);

@@ -11,6 +11,8 @@
 
 /* Bursts begin together; otherwise one thread would end before the next runs. */
 enum { TURNS = 16384, BURST = 64, MOST_THREADS = 4 };
+/* Where threads sleep, a busy machine takes a millisecond a turn. */
+enum { TURNS_THAT_SLEEP = TURNS / 8 };
 
 typedef struct subject {
     const char *name, *what;
@@ -18,7 +20,7 @@ typedef struct subject {
     const ex_model *model;
     const void *parameters;
     void (*prepare)(void); /* alone: a new object */
-    /* A thread makes TURNS of them, of some calls each. No turn waits for one of a later burst. */
+    /* A thread makes TURNS of them, or TURNS_THAT_SLEEP, of some calls each. No turn waits for one of a later burst. */
     void (*turn)(unsigned thread, uint64_t random, uint64_t number);
 } subject;
 
