@@ -92,7 +92,7 @@ bool ilk__pool_keep_worker(struct pool_worker *worker, struct pool_predecessor *
 bool ilk__pool_end_worker(struct pool_worker *worker, bool is_finished,
                           struct pool_predecessor *predecessor) {
     ilk_pool *pool = worker->pool;
-    ilk__pool_set_busy(worker, false); /* the last busy one of a drained pool wakes the others, which end as well */
+    ilk__pool_set_busy(worker, false); /* the last busy one of a drained pool wakes the others */
     ilk_mutex_lock(&pool->mutex);
     pool->running--;
     ilk__pool_update_calls(pool);

@@ -76,21 +76,42 @@ static inline buffer_answer wait_by_condition(ilk_predicate predicate, uint64_t 
     return predicate(NULL) ? IN_TIME : LATE;
 }
 
+/* As a reader first. */
+static inline buffer_answer wait_by_rwlock_condition(ilk_predicate predicate, uint64_t deadline_ns) {
+    ilk_condition *condition = predicate == has_room ? &buffer.emptied : &buffer.filled;
+    bool in_time = true;
+    ilk_rwlock_read_lock(&buffer.lock);
+    while (!predicate(NULL) && in_time) {
+        in_time = ilk_condition_read_wait_until(condition, &buffer.lock, deadline_ns) == ILK_OK;
+    }
+    ilk_rwlock_read_unlock(&buffer.lock);
+    ilk_rwlock_write_lock(&buffer.lock);
+    while (!predicate(NULL) && in_time) {
+        in_time = ilk_condition_write_wait_until(condition, &buffer.lock, deadline_ns) == ILK_OK;
+    }
+    return predicate(NULL) ? IN_TIME : LATE;
+}
+
 /* ---- Verbs, recorded ---- */
 
-/* Signals with the mutex held or not, or broadcasts. */
-static inline void leave(uint64_t moved, ilk_condition *condition) {
-    if (buffer.wait == wait_by_rwlock) {
+static inline void give_up_lock(void) {
+    if (buffer.wait == wait_by_rwlock || buffer.wait == wait_by_rwlock_condition) {
         ilk_rwlock_write_unlock(&buffer.lock);
-        return;
+    } else {
+        ilk_mutex_unlock(&buffer.mutex);
     }
-    const bool tells = buffer.wait == wait_by_condition && moved != 0;
+}
+
+/* Signals with the lock held or not, or broadcasts. */
+static inline void leave(uint64_t moved, ilk_condition *condition) {
+    const bool tells =
+        (buffer.wait == wait_by_condition || buffer.wait == wait_by_rwlock_condition) && moved != 0;
     if (tells && moved % 3 == 0) {
         ilk_condition_broadcast(condition);
     } else if (tells && moved % 3 == 1) {
         ilk_condition_signal(condition);
     }
-    ilk_mutex_unlock(&buffer.mutex);
+    give_up_lock();
     if (tells && moved % 3 == 2) {
         ilk_condition_signal(condition);
     }

@@ -31,6 +31,9 @@ static void by_rwlock(void) {
 static void by_condition(void) {
     begin_buffer(wait_by_condition);
 }
+static void by_rwlock_condition(void) {
+    begin_buffer(wait_by_rwlock_condition);
+}
 
 #define BUFFER(name, what, prepare)                                                                          \
     { name, what, MOST_THREADS, &ex_bounded_queue, &parameters, prepare, move }
@@ -40,5 +43,6 @@ const subject condition_subjects[] = {
     BUFFER("await-inherit", "the same with priority inheritance", by_inheriting_mutex),
     BUFFER("await-rwlock", "a buffer under a reader-writer lock", by_rwlock),
     BUFFER("condition", "a buffer with two conditions", by_condition),
+    BUFFER("condition-rwlock", "the same with a reader-writer lock", by_rwlock_condition),
     {NULL, NULL, 0, NULL, NULL, NULL, NULL},
 };

@@ -21,6 +21,10 @@ static void setup_condition(void) {
     ex_history_reset();
     begin_buffer(wait_by_condition);
 }
+static void setup_rwlock_condition(void) {
+    ex_history_reset();
+    begin_buffer(wait_by_rwlock_condition);
+}
 
 enum { POP = 0 };
 
@@ -67,8 +71,11 @@ BUFFER(rwlock, "rwlock", setup_rwlock, push_two, pop_two);
 BUFFER(rwlock_two, "rwlock-pop-pop", setup_rwlock, push_two, pop_late, pop);
 BUFFER(condition, "condition", setup_condition, push_two, pop_two);
 BUFFER(condition_two, "condition-push-push", setup_condition, push_two, pop_two, push);
+BUFFER(rwlock_condition, "on-rwlock", setup_rwlock_condition, push_two, pop_two);
+BUFFER(rwlock_condition_two, "on-rwlock-pop-pop", setup_rwlock_condition, push_two, pop_late, pop);
 
 EX_MUST_REACH(states){
     {"condition-buffer-mutex* condition-buffer-rwlock*", {EX_CONDITION_SLEEPS, EX_CONDITION_CHOSEN}},
+    {"condition-buffer-on-rwlock*", {EX_CONDITION_SIGNALS, EX_CONDITION_LATE}},
     {"condition-buffer-condition*", {EX_CONDITION_SIGNALS, EX_CONDITION_MOVES, EX_CONDITION_LATE}},
 };
