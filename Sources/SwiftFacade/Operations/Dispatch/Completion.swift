@@ -25,11 +25,11 @@ public final class Completion<Value: Sendable>: Sendable {
     @discardableResult
     public func callAsFunction(_ result: Result<Value, any Error>) -> Bool { job.finish(result) }
 
-    /// As ``callAsFunction(_:)``, with a value.
+    /// Ends the operation or job with `value`; answers whether this call was the first.
     @discardableResult
     public func succeed(_ value: Value) -> Bool { job.finish(.success(value)) }
 
-    /// As ``callAsFunction(_:)``, with an error.
+    /// Fails the operation or job with `error`; answers whether this call was the first.
     @discardableResult
     public func fail(_ error: any Error) -> Bool { job.finish(.failure(error)) }
 
@@ -49,7 +49,7 @@ public final class Completion<Value: Sendable>: Sendable {
 }
 
 extension Completion<Void> {
-    /// As ``succeed(_:)``.
+    /// Ends the operation or job; answers whether this call was the first.
     @discardableResult
     public func succeed() -> Bool { succeed(()) }
 }
@@ -58,7 +58,7 @@ extension Completion<Void> {
 protocol CompletableJob<Output>: AnyObject, Sendable {
     associatedtype Output: Sendable
 
-    /// As ``Completion/callAsFunction(_:)``.
+    /// Ends the job with `outcome`; answers whether this call was the first.
     func finish(_ outcome: Result<Output, any Error>) -> Bool
     func completionDropped()
     var isCancelled: Bool { get }

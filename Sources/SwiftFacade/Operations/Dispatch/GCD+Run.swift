@@ -27,7 +27,9 @@ extension GCD {
         }
     }
 
-    /// As the form for work that does not throw; delivers a `Result`.
+    /// Runs `work` on `queue` and delivers its value, or the error that it throws, on another. Returns at once.
+    ///
+    /// `completion` is called exactly once; it sees everything the work did.
     @inlinable
     public static func run<Value: Sendable>(
         on queue: DispatchQueue = .global(qos: .userInitiated),
@@ -53,8 +55,10 @@ extension GCD {
         try await begun(on: queue, until: nil, work)!
     }
 
-    /// As ``run(on:_:)``, if the work begins before `deadline`.
+    /// Runs a closure on `queue`, if it begins before `deadline`, and suspends until its value is there. Work that has
+    /// begun is waited for.
     ///
+    /// - Throws: the closure's error; `CancellationError` at once if the task is cancelled and the work never runs.
     /// - Returns: `nil` if the work had not begun in time: it will not run, and its captures are freed.
     @inlinable
     public static func run<Value: Sendable>(
@@ -65,7 +69,11 @@ extension GCD {
         try await begun(on: queue, until: deadline, work)
     }
 
-    /// As ``run(on:until:_:)``, if the work begins within `timeout`.
+    /// Runs a closure on `queue`, if it begins within `timeout`, and suspends until its value is there. Work that has
+    /// begun is waited for.
+    ///
+    /// - Returns: `nil` if the work had not begun in time: it will not run, and its captures are freed.
+    /// - Throws: the closure's error; `CancellationError` at once if the task is cancelled and the work never runs.
     @inlinable
     public static func run<Value: Sendable>(
         on queue: DispatchQueue = .global(qos: .userInitiated),

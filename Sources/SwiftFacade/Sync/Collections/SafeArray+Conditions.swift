@@ -18,7 +18,7 @@ extension SafeArray {
     /// - Parameters:
     ///   - predicate: Reads the elements, and nothing else that changes. Short: any thread that changes the array
     ///     runs it.
-    ///   - body: As in ``withWriteLock(_:)``. `predicate` holds when it begins.
+    ///   - body: Changes the elements in place. `predicate` holds when it begins.
     /// - Returns: What `body` returns.
     /// - Throws: What `body` throws; what it changed until then stays changed.
     /// - Complexity: A change is O(*n*) in the predicates that wait, and costs nothing more while none does.
@@ -38,7 +38,8 @@ extension SafeArray {
     /// The limit is on the wait, not on `body`. A deadline that has passed still takes a free lock, and judges once.
     ///
     /// - Precondition: Neither closure calls this array.
-    /// - Parameter predicate: As in ``withWriteLock(when:_:)``.
+    /// - Parameter predicate: Reads the elements, and nothing else that changes. Short: any thread that changes the
+    ///   array runs it.
     /// - Returns: What `body` returns, or `nil` if the predicate did not hold in time and `body` did not run.
     @inlinable
     @available(*, noasync, message: "it blocks the thread; use `try await withWriteLock`")
@@ -63,8 +64,9 @@ extension SafeArray {
     /// - Precondition: Neither closure calls this array.
     /// - Parameters:
     ///   - isolation: The task stays on its actor, and `body` runs there.
-    ///   - predicate: As in ``withWriteLock(when:_:)``.
-    ///   - body: As in ``withWriteLock(_:)``. `predicate` holds when it begins.
+    ///   - predicate: Reads the elements, and nothing else that changes. Short: any thread that changes the array runs
+    ///     it.
+    ///   - body: Changes the elements in place. `predicate` holds when it begins.
     /// - Returns: What `body` returns.
     /// - Throws: `CancellationError` if the task is cancelled while it waits; `body` has not run, and another waiter
     ///   has the wake-up. Where the predicate holds at once, `body` of a cancelled task runs. Otherwise what `body`
@@ -83,7 +85,8 @@ extension SafeArray {
     /// holding the lock for writing. Suspends the task meanwhile, without a thread.
     ///
     /// - Precondition: Neither closure calls this array.
-    /// - Parameter predicate: As in ``withWriteLock(when:_:)``.
+    /// - Parameter predicate: Reads the elements, and nothing else that changes. Short: any thread that changes the
+    ///   array runs it.
     /// - Returns: What `body` returns, or `nil` if the predicate did not hold in time and `body` did not run.
     /// - Throws: `CancellationError` if the task is cancelled while it waits, and `body` has not run; otherwise what
     ///   `body` throws.

@@ -40,7 +40,8 @@ extension AsyncMutex where Value: ~Copyable {
     /// A deadline that has passed judges a free mutex once. The limit is on the wait, not on `body`.
     ///
     /// - Precondition: The task is not in a closure of this mutex.
-    /// - Parameter predicate: As in ``withLock(isolation:when:_:)``.
+    /// - Parameter predicate: Reads the value, and nothing else that changes. Short: any task that gives the mutex up
+    ///   runs it.
     /// - Returns: What `body` returns, or `nil` if the mutex was not free with the predicate true in time and `body`
     ///   did not run.
     /// - Throws: `CancellationError` if the task is cancelled while it waits, and `body` has not run; otherwise what

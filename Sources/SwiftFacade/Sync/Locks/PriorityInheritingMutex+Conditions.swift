@@ -38,7 +38,8 @@ extension PriorityInheritingMutex where Value: ~Copyable {
     /// The limit is on the wait, not on `body`. A deadline that has passed still takes a free mutex, and judges once.
     ///
     /// - Precondition: The thread does not hold this mutex.
-    /// - Parameter predicate: As in ``withLock(when:_:)``.
+    /// - Parameter predicate: Reads the value, and nothing else that changes. Short: any thread that gives the mutex
+    ///   up runs it.
     /// - Returns: What `body` returns, or `nil` if the predicate did not hold in time and `body` did not run.
     @inlinable
     @available(*, noasync, message: "it blocks the thread; use `try await withLock`")
@@ -63,7 +64,8 @@ extension PriorityInheritingMutex where Value: ~Copyable {
     /// - Precondition: The thread does not hold this mutex.
     /// - Parameters:
     ///   - isolation: The task stays on its actor.
-    ///   - predicate: As in ``withLock(when:_:)``.
+    ///   - predicate: Reads the value, and nothing else that changes. Short: any thread that gives the mutex up runs
+    ///     it.
     ///   - body: May run on another thread, in a child task, so its captures are `sending`.
     /// - Returns: What `body` returns.
     /// - Throws: `CancellationError` if the task is cancelled while it waits, once it has had the mutex; `body` has not
@@ -86,7 +88,8 @@ extension PriorityInheritingMutex where Value: ~Copyable {
     /// until the predicate is first judged, and for the predicate.
     ///
     /// - Precondition: The thread does not hold this mutex.
-    /// - Parameter predicate: As in ``withLock(when:_:)``.
+    /// - Parameter predicate: Reads the value, and nothing else that changes. Short: any thread that gives the mutex
+    ///   up runs it.
     /// - Returns: What `body` returns, or `nil` if the predicate did not hold in time and `body` did not run.
     /// - Throws: `CancellationError` if the task is cancelled while it waits, and `body` has not run; otherwise what
     ///   `body` throws.

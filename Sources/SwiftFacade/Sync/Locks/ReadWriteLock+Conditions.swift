@@ -52,7 +52,8 @@ extension ReadWriteLock where Value: ~Copyable {
     /// wait that timed out leaves nothing behind, and has taken no other's wake-up.
     ///
     /// - Precondition: The thread does not hold this lock.
-    /// - Parameter predicate: As in ``withWriteLock(when:_:)``.
+    /// - Parameter predicate: Reads the value, and nothing else that changes. Short: any thread that gives the lock up
+    ///   runs it.
     /// - Returns: What `body` returns, or `nil` if the predicate did not hold in time and `body` did not run.
     @inlinable
     @available(*, noasync, message: "it blocks the thread; use `try await withWriteLock`")
@@ -77,7 +78,7 @@ extension ReadWriteLock where Value: ~Copyable {
     /// - Precondition: The thread does not hold this lock.
     /// - Parameters:
     ///   - isolation: The task stays on its actor, and `body` runs there.
-    ///   - predicate: As in ``withWriteLock(when:_:)``.
+    ///   - predicate: Reads the value, and nothing else that changes. Short: any thread that gives the lock up runs it.
     ///   - body: Changes the value in place. `predicate` holds when it begins.
     /// - Returns: What `body` returns.
     /// - Throws: `CancellationError` if the task is cancelled while it waits, once it has had the lock; `body` has not
@@ -99,7 +100,8 @@ extension ReadWriteLock where Value: ~Copyable {
     /// The limit is on the wait for the predicate. A deadline that has passed judges once.
     ///
     /// - Precondition: The thread does not hold this lock.
-    /// - Parameter predicate: As in ``withWriteLock(when:_:)``.
+    /// - Parameter predicate: Reads the value, and nothing else that changes. Short: any thread that gives the lock up
+    ///   runs it.
     /// - Returns: What `body` returns, or `nil` if the predicate did not hold in time and `body` did not run.
     /// - Throws: `CancellationError` if the task is cancelled while it waits, and `body` has not run; otherwise what
     ///   `body` throws.
@@ -122,7 +124,7 @@ extension ReadWriteLock where Value: ~Copyable {
     ///
     /// - Precondition: The thread does not hold this lock.
     /// - Parameters:
-    ///   - predicate: As in ``withWriteLock(when:_:)``.
+    ///   - predicate: Reads the value, and nothing else that changes. Short: any thread that gives the lock up runs it.
     ///   - body: Borrows the value. `predicate` holds throughout; it sees what earlier writers did.
     /// - Returns: What `body` returns.
     /// - Throws: What `body` throws; the lock is given up first.
@@ -146,7 +148,8 @@ extension ReadWriteLock where Value: ~Copyable {
     /// and judges once. A wait that timed out leaves nothing behind.
     ///
     /// - Precondition: The thread does not hold this lock.
-    /// - Parameter predicate: As in ``withWriteLock(when:_:)``.
+    /// - Parameter predicate: Reads the value, and nothing else that changes. Short: any thread that gives the lock up
+    ///   runs it.
     /// - Returns: What `body` returns, or `nil` if the predicate did not hold in time and `body` did not run.
     @inlinable
     @available(*, noasync, message: "it blocks the thread; use `try await withReadLock`")
@@ -168,7 +171,7 @@ extension ReadWriteLock where Value: ~Copyable {
     /// - Precondition: The thread does not hold this lock.
     /// - Parameters:
     ///   - isolation: The task stays on its actor, and `body` runs there.
-    ///   - predicate: As in ``withWriteLock(when:_:)``.
+    ///   - predicate: Reads the value, and nothing else that changes. Short: any thread that gives the lock up runs it.
     ///   - body: Borrows the value. `predicate` holds throughout.
     /// - Returns: What `body` returns.
     /// - Throws: `CancellationError` if the task is cancelled while it waits; `body` has not run. Where the predicate
@@ -189,7 +192,8 @@ extension ReadWriteLock where Value: ~Copyable {
     /// The limit is on the wait for the predicate. A deadline that has passed judges once.
     ///
     /// - Precondition: The thread does not hold this lock.
-    /// - Parameter predicate: As in ``withWriteLock(when:_:)``.
+    /// - Parameter predicate: Reads the value, and nothing else that changes. Short: any thread that gives the lock up
+    ///   runs it.
     /// - Returns: What `body` returns, or `nil` if the predicate did not hold in time and `body` did not run.
     /// - Throws: `CancellationError` if the task is cancelled while it waits, and `body` has not run; otherwise what
     ///   `body` throws.

@@ -75,20 +75,24 @@ extension DispatchGroup {
         report(isFinished: blockingWait(until: .after(timeout)))
     }
 
-    /// As `waitReport(timeout:)`, until `deadline` at most.
+    /// Blocks until the group is empty, until `deadline` at most, and says which jobs are still running.
     @available(*, noasync, message: "it blocks the thread; use `try await waitReport(until:)`")
     public func waitReport(until deadline: ContinuousClock.Instant) -> GroupWaitReport {
         report(isFinished: blockingWait(until: .at(deadline)))
     }
 
-    /// As the blocking form, suspending.
+    /// Suspends until the group is empty, for `timeout` at most (nil: for ever), and says which jobs are still running.
+    /// What the jobs did is visible.
     ///
     /// - Throws: `CancellationError` at once if the awaiting task is cancelled; the jobs go on.
     public func waitReport(timeout: Duration?) async throws(CancellationError) -> GroupWaitReport {
         report(isFinished: try await becameEmpty(until: timeout.map(moment(in:))))
     }
 
-    /// As the suspending `waitReport(timeout:)`, until `deadline` at most.
+    /// Suspends until the group is empty, until `deadline` at most, and says which jobs are still running. What the
+    /// jobs did is visible.
+    ///
+    /// - Throws: `CancellationError` at once if the awaiting task is cancelled; the jobs go on.
     public func waitReport(
         until deadline: ContinuousClock.Instant
     ) async throws(CancellationError) -> GroupWaitReport {
@@ -117,7 +121,8 @@ extension DispatchGroup {
         return taken(type)
     }
 
-    /// As `collect(_:timeout:)`, until `deadline` at most.
+    /// Blocks until the group is empty, until `deadline` at most, and gives the results of type `Value` of the jobs
+    /// started by `wrap` or `run`, in order of entry. Complete results are given once.
     @available(*, noasync, message: "it blocks the thread; use `try await collect(until:)`")
     @inlinable
     public func collect<Value: Sendable>(
@@ -128,7 +133,8 @@ extension DispatchGroup {
         return taken(type)
     }
 
-    /// As the blocking form, suspending.
+    /// Suspends until the group is empty, for `timeout` at most (nil: for ever), and gives the results of type `Value`
+    /// of the jobs started by `wrap` or `run`, in order of entry. Complete results are given once.
     ///
     /// - Throws: `CancellationError` at once if the awaiting task is cancelled; the jobs go on, and the results stay.
     @inlinable
@@ -140,7 +146,10 @@ extension DispatchGroup {
         return taken(type)
     }
 
-    /// As the suspending `collect(_:timeout:)`, until `deadline` at most.
+    /// Suspends until the group is empty, until `deadline` at most, and gives the results of type `Value` of the jobs
+    /// started by `wrap` or `run`, in order of entry. Complete results are given once.
+    ///
+    /// - Throws: `CancellationError` at once if the awaiting task is cancelled; the jobs go on, and the results stay.
     @inlinable
     public func collect<Value: Sendable>(
         _ type: Value.Type = Value.self,

@@ -45,9 +45,11 @@ extension BoundedRunner {
         try await awaited(until: nil) { .work($0.fulfilling(work, before: nil)) }!
     }
 
-    /// As ``run(_:)``, if the work begins before `deadline`.
+    /// Runs a closure as a job, if it begins before `deadline`, and suspends until its value is there. Work that has
+    /// begun is waited for.
     ///
     /// - Returns: `nil` if the work had not begun in time; it will not run.
+    /// - Throws: the closure's error; `CancellationError` at once if the task is cancelled and the work never runs.
     public func run<Value: Sendable>(
         until deadline: ContinuousClock.Instant,
         _ work: @escaping @Sendable () throws -> Value
@@ -55,7 +57,11 @@ extension BoundedRunner {
         try await awaited(until: deadline) { .work($0.fulfilling(work, before: deadline)) }
     }
 
-    /// As ``run(until:_:)``, if the work begins within `timeout`.
+    /// Runs a closure as a job, if it begins within `timeout`, and suspends until its value is there. Work that has
+    /// begun is waited for.
+    ///
+    /// - Returns: `nil` if the work had not begun in time; it will not run.
+    /// - Throws: the closure's error; `CancellationError` at once if the task is cancelled and the work never runs.
     public func run<Value: Sendable>(
         timeout: Duration,
         _ work: @escaping @Sendable () throws -> Value
@@ -70,8 +76,8 @@ extension BoundedRunner {
     ///
     /// - Parameters:
     ///   - label: names the job in ``JobAbandoned``, as `file` and `line` do; leave their defaults.
-    ///   - delivery: as in `run`.
-    ///   - completion: as in `run`.
+    ///   - delivery: where `completion` runs, by default the main queue, which needs a program that drains it.
+    ///   - completion: called exactly once. A job cancelled before it was started delivers `CancellationError`.
     ///   - start: given the completion, which it or its callback calls. An error that it throws is the result.
     /// - Returns: the handle that cancels it, until it has been started.
     @discardableResult
@@ -95,7 +101,8 @@ extension BoundedRunner {
         return job
     }
 
-    /// As the form with a callback, suspending until the completion is called or dropped.
+    /// Starts a completion-handler function as a job that keeps its permit until the completion is called or dropped,
+    /// and suspends until then. No thread is held meanwhile.
     ///
     /// - Throws: the error the function ended with; `CancellationError` at once if the task is cancelled before the
     ///   function was started. One that was started is waited for.
@@ -108,9 +115,12 @@ extension BoundedRunner {
         try await wrapped(label, "\(file):\(line)", until: nil, start)!
     }
 
-    /// As ``wrap(_:file:line:_:)``, if the function is started before `deadline`.
+    /// Starts a completion-handler function as a job, if its turn comes before `deadline`, and suspends until the
+    /// completion is called or dropped.
     ///
     /// - Returns: `nil` if it was not started in time; it will not be.
+    /// - Throws: the error the function ended with; `CancellationError` at once if the task is cancelled before the
+    ///   function was started.
     public func wrap<Value: Sendable>(
         _ label: String = "",
         until deadline: ContinuousClock.Instant,
@@ -121,7 +131,12 @@ extension BoundedRunner {
         try await wrapped(label, "\(file):\(line)", until: deadline, start)
     }
 
-    /// As ``wrap(_:until:file:line:_:)``, if the function is started within `timeout`.
+    /// Starts a completion-handler function as a job, if its turn comes within `timeout`, and suspends until the
+    /// completion is called or dropped.
+    ///
+    /// - Returns: `nil` if it was not started in time; it will not be.
+    /// - Throws: the error the function ended with; `CancellationError` at once if the task is cancelled before the
+    ///   function was started.
     public func wrap<Value: Sendable>(
         _ label: String = "",
         timeout: Duration,
@@ -167,9 +182,11 @@ extension BoundedRunner {
         return try await body()
     }
 
-    /// As ``withPermit(isolation:_:)``, waiting until `deadline` at most.
+    /// Runs `body` in the task with a permit, which goes back when `body` ends, also by throwing. Suspends until the
+    /// permit's turn has come, until `deadline` at most. `body` runs in the isolation of the caller.
     ///
     /// - Returns: `nil` if no permit came in time and `body` did not run.
+    /// - Throws: `CancellationError` if the task is cancelled before it has a permit; otherwise what `body` throws.
     public func withPermit<Result>(
         isolation: isolated (any Actor)? = #isolation,
         until deadline: ContinuousClock.Instant,
@@ -180,7 +197,11 @@ extension BoundedRunner {
         return try await body()
     }
 
-    /// As ``withPermit(isolation:until:_:)``, for `timeout` at most.
+    /// Runs `body` in the task with a permit, which goes back when `body` ends, also by throwing. Suspends until the
+    /// permit's turn has come, for `timeout` at most. `body` runs in the isolation of the caller.
+    ///
+    /// - Returns: `nil` if no permit came in time and `body` did not run.
+    /// - Throws: `CancellationError` if the task is cancelled before it has a permit; otherwise what `body` throws.
     public func withPermit<Result>(
         isolation: isolated (any Actor)? = #isolation,
         timeout: Duration,

@@ -25,7 +25,7 @@ extension BoundedRunner {
         _ = core.block(until: forever)
     }
 
-    /// As `waitUntilIdle()`, until `deadline` at most.
+    /// Blocks until the runner has no job, until `deadline` at most. A call by one of its own jobs is misuse.
     ///
     /// - Returns: whether the runner was idle.
     @available(*, noasync, message: "it blocks the thread; use `try await waitUntilIdle(until:)`")
@@ -33,7 +33,9 @@ extension BoundedRunner {
         core.block(until: InterlockSync.deadline(at: deadline))
     }
 
-    /// As with `until:`, for `timeout` at most.
+    /// Blocks until the runner has no job, for `timeout` at most. A call by one of its own jobs is misuse.
+    ///
+    /// - Returns: whether the runner was idle.
     @available(*, noasync, message: "it blocks the thread; use `try await waitUntilIdle(timeout:)`")
     public func waitUntilIdle(timeout: Duration) -> Bool {
         core.block(until: InterlockSync.deadline(in: timeout))
@@ -48,15 +50,19 @@ extension BoundedRunner {
         _ = try await core.suspend(until: nil)
     }
 
-    /// As the suspending `waitUntilIdle()`, until `deadline` at most.
+    /// Suspends until the runner has no job, until `deadline` at most.
     ///
     /// - Returns: whether the runner was idle.
+    /// - Throws: `CancellationError` at once if the awaiting task is cancelled; the jobs go on.
     public func waitUntilIdle(until deadline: ContinuousClock.Instant) async throws(CancellationError) -> Bool
     {
         try await core.suspend(until: deadline)
     }
 
-    /// As with `until:`, for `timeout` at most.
+    /// Suspends until the runner has no job, for `timeout` at most.
+    ///
+    /// - Returns: whether the runner was idle.
+    /// - Throws: `CancellationError` at once if the awaiting task is cancelled; the jobs go on.
     public func waitUntilIdle(timeout: Duration) async throws(CancellationError) -> Bool {
         try await core.suspend(until: moment(in: timeout))
     }

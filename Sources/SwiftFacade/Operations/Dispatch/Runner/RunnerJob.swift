@@ -20,7 +20,7 @@ public final class RunnerJob: @unchecked Sendable {
         case work(@Sendable () -> Void)
         /// Ends with a call of ``RunnerCore/end(_:)``.
         case start(@Sendable (RunnerJob) -> Void)
-        /// As `start`, and needs no thread of the queue.
+        /// Ends with a call of ``RunnerCore/end(_:)``, and needs no thread of the queue.
         case permit(@Sendable () -> Void)
     }
 
@@ -61,14 +61,20 @@ public final class RunnerJob: @unchecked Sendable {
         try await ran(until: nil)!
     }
 
-    /// As ``finished()``, until `deadline` at most.
+    /// Suspends until the job has ended or was cancelled, until `deadline` at most. What the job did is visible.
     ///
-    /// - Returns: `nil` if the job had not ended in time; it goes on.
+    /// - Returns: true once the job has ended, false if it was cancelled before it began, `nil` if it had not ended in
+    ///   time; it goes on.
+    /// - Throws: `CancellationError` at once if the awaiting task is cancelled; the job is not touched.
     public func finished(until deadline: ContinuousClock.Instant) async throws(CancellationError) -> Bool? {
         try await ran(until: deadline)
     }
 
-    /// As ``finished(until:)``, for `timeout` at most.
+    /// Suspends until the job has ended or was cancelled, for `timeout` at most. What the job did is visible.
+    ///
+    /// - Returns: true once the job has ended, false if it was cancelled before it began, `nil` if it had not ended in
+    ///   time; it goes on.
+    /// - Throws: `CancellationError` at once if the awaiting task is cancelled; the job is not touched.
     public func finished(timeout: Duration) async throws(CancellationError) -> Bool? {
         try await ran(until: moment(in: timeout))
     }

@@ -107,14 +107,18 @@ public final class DescriptorEvents: AsyncSequence, Sendable {
         _ = try await watch.mailbox.finished(until: nil)
     }
 
-    /// As ``finished()``, until `deadline` at most.
+    /// Suspends the task until the sequence has ended and let go of the descriptor, until `deadline` at most.
     ///
     /// - Returns: whether the sequence had ended.
+    /// - Throws: `CancellationError` at once if the awaiting task is cancelled; the sequence is not touched.
     public func finished(until deadline: ContinuousClock.Instant) async throws(CancellationError) -> Bool {
         try await watch.mailbox.finished(until: deadline)
     }
 
-    /// As ``finished(until:)``, for `timeout` at most.
+    /// Suspends the task until the sequence has ended and let go of the descriptor, for `timeout` at most.
+    ///
+    /// - Returns: whether the sequence had ended.
+    /// - Throws: `CancellationError` at once if the awaiting task is cancelled; the sequence is not touched.
     public func finished(timeout: Duration) async throws(CancellationError) -> Bool {
         try await watch.mailbox.finished(until: moment(in: timeout))
     }
@@ -139,7 +143,10 @@ public final class DescriptorEvents: AsyncSequence, Sendable {
             try await next(isolation: nil)
         }
 
-        /// As ``next()``, in the isolation of the caller.
+        /// The next event; nil once the sequence has ended, or the task is cancelled, which ends it. Suspends the task.
+        /// Runs in the isolation of the caller.
+        ///
+        /// - Throws: ``DescriptorUnavailable`` where the descriptor was closed; the sequence has ended then.
         public func next(
             isolation actor: isolated (any Actor)?
         ) async throws(DescriptorUnavailable) -> DescriptorEvent? {

@@ -77,7 +77,7 @@ final class EventMailbox<Event: Sendable>: @unchecked Sendable {
         }
     }
 
-    /// As ``ended()``, until `deadline` at most; throws at once if the task is cancelled.
+    /// Suspends the task until the source has ended, until `deadline` at most; throws at once if the task is cancelled.
     ///
     /// - Returns: whether the source had ended.
     func finished(until deadline: ContinuousClock.Instant?) async throws(CancellationError) -> Bool {

@@ -51,14 +51,18 @@ public final class SignalEvents: AsyncSequence, Sendable {
         _ = try await core.mailbox.finished(until: nil)
     }
 
-    /// As ``finished()``, until `deadline` at most.
+    /// Suspends the task until the sequence has ended and its signals act as before, until `deadline` at most.
     ///
     /// - Returns: whether the sequence had ended.
+    /// - Throws: `CancellationError` at once if the awaiting task is cancelled; the sequence is not touched.
     public func finished(until deadline: ContinuousClock.Instant) async throws(CancellationError) -> Bool {
         try await core.mailbox.finished(until: deadline)
     }
 
-    /// As ``finished(until:)``, for `timeout` at most.
+    /// Suspends the task until the sequence has ended and its signals act as before, for `timeout` at most.
+    ///
+    /// - Returns: whether the sequence had ended.
+    /// - Throws: `CancellationError` at once if the awaiting task is cancelled; the sequence is not touched.
     public func finished(timeout: Duration) async throws(CancellationError) -> Bool {
         try await core.mailbox.finished(until: moment(in: timeout))
     }
@@ -79,7 +83,8 @@ public final class SignalEvents: AsyncSequence, Sendable {
         /// The next event; nil once the sequence has ended, or the task is cancelled, which ends it. Suspends the task.
         public func next() async -> SignalEvent? { await next(isolation: nil) }
 
-        /// As ``next()``, in the isolation of the caller.
+        /// The next event; nil once the sequence has ended, or the task is cancelled, which ends it. Suspends the task.
+        /// Runs in the isolation of the caller.
         public func next(isolation actor: isolated (any Actor)?) async -> SignalEvent? {
             let core = events.core
             return await core.mailbox.next(arm: {}, stop: { core.end() })
@@ -133,7 +138,11 @@ extension GCD {
         try GCD.signals(signals)
     }
 
-    /// As ``signals(_:)``, of a list.
+    /// The signals of a list that the process receives from now on, as a sequence; see ``SignalEvents``.
+    ///
+    /// Signals that no program can handle, unknown numbers, and an empty list, are misuse.
+    ///
+    /// - Throws: ``SignalsUnavailable`` where the system has no descriptor left for a pipe. No signal is received then.
     public static func signals(_ signals: [UnixSignal]) throws(SignalsUnavailable) -> SignalEvents {
         if signals.isEmpty { misuse("GCD.signals", "", "a sequence for no signal would wait for ever") }
         for signal in signals {

@@ -11,7 +11,7 @@ import InterlockPool
 import InterlockSync
 
 extension GCD {
-    /// As `sync`, while diagnosis is on.
+    /// The form of `sync` while diagnosis is on.
     @usableFromInline
     static func watchedSync<Value, Failure: Error>(
         on queue: DispatchQueue,

@@ -39,7 +39,7 @@ final class QueueTag: Sendable {
     deinit { forgetName(of: address) }
 
     private static let key = DispatchSpecificKey<QueueTag>()
-    /// Of the tag itself, without the overlay's box: for a queue that has been current.
+    /// The key of the tag itself, without the overlay's box: for a queue that has been current.
     private static let currentKey = DispatchSpecificKey<QueueTag>()
     /// Makes find-or-attach one step.
     private static let attaching = VisibleMutex(())

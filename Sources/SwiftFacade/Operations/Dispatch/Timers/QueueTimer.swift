@@ -62,9 +62,9 @@ public final class QueueTimer: Sendable {
     /// told are dropped. A suspended timer stays suspended.
     ///
     /// - Parameters:
-    ///   - interval: as in ``GCD/timer(every:after:leeway:on:_:)``.
+    ///   - interval: from each moment to the next; zero or less is misuse.
     ///   - delay: from now to the first moment; by default the interval.
-    ///   - leeway: as in ``GCD/timer(every:after:leeway:on:_:)``.
+    ///   - leeway: how much later the system may fire to save power. libdispatch for Linux makes no use of it.
     /// - Returns: false where the timer has ended; nothing has changed then.
     @discardableResult
     public func reschedule(every interval: Duration, after delay: Duration? = nil, leeway: Duration = .zero)
@@ -88,14 +88,22 @@ public final class QueueTimer: Sendable {
     /// - Throws: `CancellationError` at once if the awaiting task is cancelled; the timer is not touched.
     public func finished() async throws(CancellationError) -> Bool { try await core.finished(until: nil)! }
 
-    /// As ``finished()``, until `deadline` at most.
+    /// Suspends the task until the timer has ended and no handler runs, until `deadline` at most. What the handler did is
+    /// visible.
     ///
-    /// - Returns: `nil` if the timer had not ended in time; it goes on.
+    /// - Returns: true if the timer has fired once, false if it was cancelled or dropped, `nil` if it had not ended in
+    ///   time; it goes on.
+    /// - Throws: `CancellationError` at once if the awaiting task is cancelled; the timer is not touched.
     public func finished(until deadline: ContinuousClock.Instant) async throws(CancellationError) -> Bool? {
         try await core.finished(until: deadline)
     }
 
-    /// As ``finished(until:)``, for `timeout` at most.
+    /// Suspends the task until the timer has ended and no handler runs, for `timeout` at most. What the handler did is
+    /// visible.
+    ///
+    /// - Returns: true if the timer has fired once, false if it was cancelled or dropped, `nil` if it had not ended in
+    ///   time; it goes on.
+    /// - Throws: `CancellationError` at once if the awaiting task is cancelled; the timer is not touched.
     public func finished(timeout: Duration) async throws(CancellationError) -> Bool? {
         try await core.finished(until: moment(in: timeout))
     }
@@ -135,7 +143,7 @@ extension GCD {
     ///
     /// - Parameters:
     ///   - delay: zero or less means as soon as possible.
-    ///   - leeway: as in ``timer(every:after:leeway:on:_:)``.
+    ///   - leeway: how much later the system may fire to save power. libdispatch for Linux makes no use of it.
     ///   - queue: by default the main queue, which needs a program that drains it.
     ///   - handler: called once.
     public static func timer(

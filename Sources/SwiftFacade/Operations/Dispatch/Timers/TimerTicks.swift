@@ -53,7 +53,8 @@ public struct TimerTicks: AsyncSequence, Sendable {
         /// The next firing; nil once the task is cancelled. Suspends the task. Not before its moment.
         public func next() async -> TimerTick? { await next(isolation: nil) }
 
-        /// As ``next()``, in the isolation of the caller.
+        /// The next firing; nil once the task is cancelled. Suspends the task. Not before its moment. Runs in the
+        /// isolation of the caller.
         public func next(isolation actor: isolated (any Actor)?) async -> TimerTick? {
             await mailbox.next(arm: {}, stop: { [timer] in timer.cancel() })
         }
