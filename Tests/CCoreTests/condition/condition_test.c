@@ -288,6 +288,85 @@ static void a_wait_is_not_early_and_survives_signals_of_the_system(void **state)
     }
 }
 
+/* ---- Threads that pass tokens, and always signal one that waits ---- */
+
+enum { PASSERS = 4, TOKENS = 2, PASSES = 100000 };
+struct passing {
+    ilk_mutex mutex;
+    ilk_condition comes[PASSERS];
+    bool has_token[PASSERS]; /* guarded, as all below */
+    int passes;
+    bool has_had_turn;
+};
+struct passer {
+    struct passing *passing;
+    int index;
+    struct thread thread;
+};
+
+static bool has_passed_some(void *passing) {
+    return ((struct passing *)passing)->passes >= 100;
+}
+static bool passing_is_over(const struct passing *passing) {
+    return passing->has_had_turn || passing->passes >= PASSES;
+}
+static void await_turn(void *context) {
+    struct passing *passing = context;
+    ilk_mutex_lock(&passing->mutex);
+    check_equal(ilk_mutex_await_until(&passing->mutex, has_passed_some, passing, ILK_FOREVER), ILK_OK);
+    check(passing->passes < PASSES);
+    passing->has_had_turn = true;
+    ilk_mutex_unlock(&passing->mutex);
+}
+static void pass_to_next(struct passing *passing, int index) {
+    int next = (index + 1) % PASSERS;
+    while (passing->has_token[next]) {
+        next = (next + 1) % PASSERS;
+    }
+    passing->has_token[index] = false;
+    passing->has_token[next] = true;
+    passing->passes++;
+    ilk_condition_signal(&passing->comes[next]);
+}
+static void pass_tokens(void *context) {
+    const struct passer *self = context;
+    struct passing *passing = self->passing;
+    ilk_mutex_lock(&passing->mutex);
+    while (!passing_is_over(passing)) {
+        if (passing->has_token[self->index]) {
+            pass_to_next(passing, self->index);
+        } else {
+            check_equal(ilk_condition_wait_until(&passing->comes[self->index], &passing->mutex, ILK_FOREVER),
+                        ILK_OK);
+        }
+    }
+    for (int index = 0; index < PASSERS; index++) {
+        ilk_condition_signal(&passing->comes[index]);
+    }
+    ilk_mutex_unlock(&passing->mutex);
+}
+/* At each unlock one of them is on its way to the mutex. */
+/* contract: condition.D, condition.H */
+static void threads_that_signal_each_other_leave_a_predicate_its_turn(void **state) {
+    (void)state;
+    struct passing passing = {.mutex = ILK_MUTEX_INIT};
+    struct thread waiter;
+    thread_start(&waiter, await_turn, &passing);
+    thread_await_sleep(&waiter);
+    struct passer passers[PASSERS];
+    for (int index = 0; index < PASSERS; index++) {
+        passing.has_token[index] = index < TOKENS;
+        passers[index] = (struct passer){&passing, index, {0}};
+    }
+    for (int index = 0; index < PASSERS; index++) {
+        thread_start(&passers[index].thread, pass_tokens, &passers[index]);
+    }
+    thread_join(&waiter);
+    for (int index = 0; index < PASSERS; index++) {
+        thread_join(&passers[index].thread);
+    }
+}
+
 /* ---- A buffer of one place ---- */
 
 struct buffer {
@@ -301,7 +380,8 @@ struct buffer {
 struct client {
     struct buffer *buffer;
     uint32_t random;
-    bool puts;
+    enum { PUTS, TAKES, COUNTS } part;
+    uint64_t goal; /* of one that counts */
 };
 
 static bool is_over(const struct buffer *buffer) {
@@ -313,22 +393,21 @@ static bool may_go_on(const struct buffer *buffer, bool puts) {
 }
 static void wait_for_turn(struct client *self) {
     struct buffer *buffer = self->buffer;
-    while (!may_go_on(buffer, self->puts)) {
+    while (!may_go_on(buffer, self->part == PUTS)) {
         const uint64_t deadline =
             buffer->has_limits ? ilk_deadline_in_ns(next_random(&self->random) % 100000) : ILK_FOREVER;
-        const ilk_status status = ilk_condition_wait_until(self->puts ? &buffer->emptied : &buffer->filled,
-                                                           &buffer->mutex, deadline);
+        const ilk_status status = ilk_condition_wait_until(
+            self->part == PUTS ? &buffer->emptied : &buffer->filled, &buffer->mutex, deadline);
         check(status == ILK_OK || buffer->has_limits);
     }
 }
-static void move_elements(void *context) {
-    struct client *self = context;
+static void move_elements(struct client *self) {
     struct buffer *buffer = self->buffer;
     for (bool over = false; !over;) {
         ilk_mutex_lock(&buffer->mutex);
         wait_for_turn(self);
         over = is_over(buffer);
-        if (!over && self->puts) {
+        if (!over && self->part == PUTS) {
             buffer->element = ++buffer->put;
         } else if (!over) {
             buffer->sum += buffer->element;
@@ -337,7 +416,7 @@ static void move_elements(void *context) {
             over = is_over(buffer);
         }
         const bool ends = over;
-        ilk_condition *const condition = self->puts ? &buffer->filled : &buffer->emptied;
+        ilk_condition *const condition = self->part == PUTS ? &buffer->filled : &buffer->emptied;
         const bool is_late = next_random(&self->random) % 2 == 0; /* signals after the unlock */
         for (int after = 0; after <= 1; after++) {
             if (after == is_late && ends) {
@@ -352,16 +431,38 @@ static void move_elements(void *context) {
         }
     }
 }
-static void run_buffer(int threads, bool inherits, bool has_limits) {
+static bool has_come_to_goal(void *client) {
+    const struct client *self = client;
+    return self->buffer->taken >= self->goal;
+}
+/* Joins and leaves the mutex's queue among those that are signalled, and goes on as they do. */
+static void count_elements(struct client *self) {
+    struct buffer *buffer = self->buffer;
+    while (self->goal < buffer->last) {
+        ilk_mutex_lock(&buffer->mutex);
+        const uint64_t goal = buffer->taken + 1 + next_random(&self->random) % 16;
+        self->goal = goal < buffer->last ? goal : buffer->last;
+        check_equal(ilk_mutex_await_until(&buffer->mutex, has_come_to_goal, self, ILK_FOREVER), ILK_OK);
+        ilk_mutex_unlock(&buffer->mutex);
+    }
+}
+static void take_part(void *context) {
+    struct client *self = context;
+    (self->part == COUNTS ? count_elements : move_elements)(self);
+}
+static void run_buffer(int threads, int counters, bool inherits, bool has_limits) {
     struct buffer buffer = {.last = (uint64_t)stress_rounds(40000), .has_limits = has_limits};
     ilk_mutex_init(&buffer.mutex, inherits);
     ilk_condition_init(&buffer.filled);
     ilk_condition_init(&buffer.emptied);
-    struct client clients[6];
+    struct client clients[8];
     for (int index = 0; index < threads; index++) {
-        clients[index] = (struct client){&buffer, (uint32_t)index + 1, index % 2 == 0};
+        clients[index] = (struct client){&buffer, (uint32_t)index + 1, index % 2 == 0 ? PUTS : TAKES, 0};
     }
-    threads_run(threads, move_elements, clients, sizeof *clients);
+    for (int index = 0; index < counters; index++) {
+        clients[threads + index] = (struct client){&buffer, (uint32_t)index + 1, COUNTS, 0};
+    }
+    threads_run(threads + counters, take_part, clients, sizeof *clients);
     check_equal(buffer.put, buffer.last);
     check_equal(buffer.sum, buffer.last * (buffer.last + 1) / 2);
 }
@@ -370,8 +471,9 @@ static void run_buffer(int threads, bool inherits, bool has_limits) {
 static void a_buffer_of_one_place_loses_no_signal(void **state) {
     (void)state;
     for (int kind = 0; kind < 4; kind++) {
-        run_buffer(2, kind % 2 == 1, kind / 2 == 1);
-        run_buffer(6, kind % 2 == 1, kind / 2 == 1);
+        run_buffer(2, 0, kind % 2 == 1, kind / 2 == 1);
+        run_buffer(6, 0, kind % 2 == 1, kind / 2 == 1);
+        run_buffer(6, 2, kind % 2 == 1, kind / 2 == 1);
     }
 }
 
@@ -664,6 +766,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_wait_that_timed_out_took_no_signal),
     cmocka_unit_test(a_signal_after_the_unlock_finds_the_waiter),
     cmocka_unit_test(a_wait_is_not_early_and_survives_signals_of_the_system),
+    cmocka_unit_test(threads_that_signal_each_other_leave_a_predicate_its_turn),
     cmocka_unit_test(a_buffer_of_one_place_loses_no_signal),
     cmocka_unit_test(readers_and_writers_wait_on_a_condition),
     cmocka_unit_test(the_woken_thread_may_free_the_condition),
