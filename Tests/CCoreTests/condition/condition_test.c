@@ -2,6 +2,7 @@
  *
  * ilk_condition: wait, signal and broadcast; and misuse of waiting under a lock.
  */
+#include "diagnostics/reports.h"
 #include "support/fork.h"
 #include "support/misuse.h"
 #include <interlock/condition.h>
@@ -235,18 +236,26 @@ static void a_wait_that_timed_out_took_no_signal(void **state) {
     ilk_mutex_unlock(&mutex);
 }
 
-/* The next unlock of this thread is followed by a signal. The linker puts the function before the core's. */
-static __thread ilk_condition *signalled_after_unlock;
+/* The next unlock of this thread is followed by a call. The linker puts the function before the core's. */
+static __thread void (*call_after_unlock)(void *context);
+static __thread void *context_after_unlock;
 
+static void after_next_unlock(void (*call)(void *context), void *context) {
+    call_after_unlock = call;
+    context_after_unlock = context;
+}
 void __real_ilk_mutex_unlock(ilk_mutex *mutex);
 void __wrap_ilk_mutex_unlock(ilk_mutex *mutex);
 void __wrap_ilk_mutex_unlock(ilk_mutex *mutex) {
     __real_ilk_mutex_unlock(mutex);
-    ilk_condition *const condition = signalled_after_unlock;
-    signalled_after_unlock = NULL;
-    if (condition != NULL) {
-        ilk_condition_signal(condition);
+    void (*const call)(void *context) = call_after_unlock;
+    call_after_unlock = NULL;
+    if (call != NULL) {
+        call(context_after_unlock);
     }
+}
+static void signal_it(void *condition) {
+    ilk_condition_signal(condition);
 }
 /* As soon as the mutex is free another thread may take it and signal. */
 /* contract: condition.F */
@@ -257,10 +266,10 @@ static void a_signal_after_the_unlock_finds_the_waiter(void **state) {
         ilk_mutex mutex;
         ilk_mutex_init(&mutex, inherits == 1);
         ilk_mutex_lock(&mutex);
-        signalled_after_unlock = &condition;
+        after_next_unlock(signal_it, &condition);
         check_equal(ilk_condition_wait_until(&condition, &mutex, ilk_deadline_in_ns(MILLISECONDS(3000))),
                     ILK_OK);
-        check(signalled_after_unlock == NULL);
+        check(call_after_unlock == NULL);
         ilk_mutex_unlock(&mutex);
     }
 }
@@ -597,6 +606,35 @@ static void the_thread_that_woke_the_last_may_free_the_condition(void **state) {
     }
 }
 
+/* A condition, and the mutex that lies there once it is gone. */
+union place {
+    ilk_condition condition;
+    ilk_mutex mutex;
+};
+static void signal_and_make_a_mutex(void *context) {
+    union place *place = context;
+    ilk_condition_signal(&place->condition);
+    ilk_mutex_init(&place->mutex, false);
+    check_equal(ilk_mutex_observe(&place->mutex, ILK_DIAGNOSE_HANG), ILK_OK);
+}
+/* The signal comes before the waiter sleeps. */
+/* contract: condition.I */
+static void a_signalled_wait_leaves_alone_what_diagnosis_watches_there(void **state) {
+    (void)state;
+    union place place = {.condition = ILK_CONDITION_INIT};
+    ilk_mutex mutex = ILK_MUTEX_INIT;
+    check_equal(ilk_mutex_observe(&mutex, ILK_DIAGNOSE_HANG), ILK_OK); /* the wait is watched, too */
+    ilk_mutex_lock(&mutex);
+    after_next_unlock(signal_and_make_a_mutex, &place);
+    check_equal(ilk_condition_wait_until(&place.condition, &mutex, ILK_FOREVER), ILK_OK);
+    ilk_mutex_unlock(&mutex);
+    ilk_mutex_lock(&place.mutex);
+    char expected[64];
+    snprintf(expected, sizeof expected, "  holds mutex %p ", (void *)&place.mutex);
+    check_contains(diagnosis(ILK_AS_TEXT), expected);
+    ilk_mutex_unlock(&place.mutex);
+}
+
 /* ---- Fork ---- */
 
 /* contract: condition.h */
@@ -771,6 +809,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(readers_and_writers_wait_on_a_condition),
     cmocka_unit_test(the_woken_thread_may_free_the_condition),
     cmocka_unit_test(the_thread_that_woke_the_last_may_free_the_condition),
+    cmocka_unit_test(a_signalled_wait_leaves_alone_what_diagnosis_watches_there),
     cmocka_unit_test(a_child_finds_no_waiter_of_a_condition),
     cmocka_unit_test(misuse_is_reported_by_name),
 };
