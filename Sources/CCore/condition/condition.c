@@ -39,13 +39,16 @@ struct waiter {
     struct ilk__condition_waiter entry; /* first */
     ilk_mutex *mutex;                   /* that it waits under, or NULL */
     bool moved;
+    struct ilk__idle_watch watch;
 };
 
 static struct ilk__waiter *link_of(struct waiter *self) {
     return &self->entry.entry.waiter;
 }
 
-static void queue_up(ilk_condition *condition, struct waiter *self) {
+/* Watched from here on: once it is signalled, something else may lie at the condition's address. */
+static void queue_up(ilk_condition *condition, struct waiter *self, uint64_t deadline_ns, const void *site) {
+    ilk__watch_idle(&self->watch, condition, ILK_OBJECT_CONDITION, deadline_ns, site);
     struct ilk__address_bucket *bucket = ilk__address_lock(condition);
     (void)ilk__address_enqueue(bucket, condition, &self->entry.entry);
     raise_waits(condition, 1);
@@ -76,21 +79,18 @@ static ilk_status sleep_in_queue(ilk_condition *condition, struct waiter *self, 
     return is_late ? ILK_TIMEDOUT : moved ? ILK_OK : ilk__waiter_sleep(link_of(self), ILK_FOREVER);
 }
 
-static ilk_status wait_watched(ilk_condition *condition, struct waiter *self, uint64_t deadline_ns,
-                               const void *site) {
-    struct ilk__idle_watch watch = ILK__IDLE_WATCH_NONE;
-    ilk__watch_idle(&watch, condition, ILK_OBJECT_CONDITION, deadline_ns, site);
+static ilk_status sleep_until_signalled(ilk_condition *condition, struct waiter *self, uint64_t deadline_ns) {
     const ilk_status status = sleep_in_queue(condition, self, deadline_ns);
-    ilk__watch_idle_end(&watch);
+    ilk__watch_idle_end(&self->watch);
     return status;
 }
 
 ILK_NOINLINE ilk_status ilk_condition_wait_until(ilk_condition *condition, ilk_mutex *mutex,
                                                  uint64_t deadline_ns) {
     struct waiter self = {.mutex = mutex};
-    queue_up(condition, &self);
+    queue_up(condition, &self, deadline_ns, ILK__CALLER);
     ilk_mutex_unlock(mutex);
-    const ilk_status status = wait_watched(condition, &self, deadline_ns, ILK__CALLER);
+    const ilk_status status = sleep_until_signalled(condition, &self, deadline_ns);
     ilk_mutex_lock(mutex);
     if (self.moved) {
         const struct ilk__conditions conditions = ilk__mutex_conditions(mutex);
@@ -103,9 +103,9 @@ ILK_NOINLINE ilk_status ilk_condition_wait_until(ilk_condition *condition, ilk_m
 ILK_NOINLINE ilk_status ilk_condition_write_wait_until(ilk_condition *condition, ilk_rwlock *lock,
                                                        uint64_t deadline_ns) {
     struct waiter self = {.mutex = NULL};
-    queue_up(condition, &self);
+    queue_up(condition, &self, deadline_ns, ILK__CALLER);
     ilk_rwlock_write_unlock(lock);
-    const ilk_status status = wait_watched(condition, &self, deadline_ns, ILK__CALLER);
+    const ilk_status status = sleep_until_signalled(condition, &self, deadline_ns);
     ilk_rwlock_write_lock(lock);
     return status;
 }
@@ -113,9 +113,9 @@ ILK_NOINLINE ilk_status ilk_condition_write_wait_until(ilk_condition *condition,
 ILK_NOINLINE ilk_status ilk_condition_read_wait_until(ilk_condition *condition, ilk_rwlock *lock,
                                                       uint64_t deadline_ns) {
     struct waiter self = {.mutex = NULL};
-    queue_up(condition, &self);
+    queue_up(condition, &self, deadline_ns, ILK__CALLER);
     ilk_rwlock_read_unlock(lock);
-    const ilk_status status = wait_watched(condition, &self, deadline_ns, ILK__CALLER);
+    const ilk_status status = sleep_until_signalled(condition, &self, deadline_ns);
     ilk_rwlock_read_lock(lock);
     return status;
 }

@@ -70,7 +70,7 @@ struct ilk__address_queue *ilk__address_enqueue(struct ilk__address_bucket *buck
         queue = &waiter->queue;
         queue->address = address;
         queue->marks = NULL;
-        queue->woken = 0;
+        queue->woken = queue->woken_signalled = 0;
         TAILQ_INIT(&queue->waiters);
         LIST_INSERT_HEAD(&bucket->queues, queue, link);
     }
@@ -98,6 +98,7 @@ bool ilk__address_dequeue(struct ilk__address_bucket *bucket, const void *addres
     host->queue.address = address;
     host->queue.marks = queue->marks;
     host->queue.woken = queue->woken;
+    host->queue.woken_signalled = queue->woken_signalled;
     TAILQ_INIT(&host->queue.waiters);
     TAILQ_CONCAT(&host->queue.waiters, &queue->waiters, link);
     LIST_INSERT_HEAD(&bucket->queues, &host->queue, link);

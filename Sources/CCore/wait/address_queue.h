@@ -30,7 +30,7 @@ struct ilk__address_queue {
     struct ilk__address_waiters waiters;
     /* The owner's: see wait/conditions.c. */
     const void *marks;
-    uint32_t woken;
+    uint32_t woken, woken_signalled;
 };
 
 struct ilk__address_waiter {

@@ -63,12 +63,18 @@ void ilk__condition_join(struct ilk__conditions conditions, struct ilk__conditio
     ilk__address_unlock(bucket);
 }
 
+/* How many that write and are like this one are woken, and on their way. Counted apart: threads that signal each other
+ * would keep a predicate from its turn for good. */
+static uint32_t *woken_like(const struct ilk__condition_waiter *waiter, struct ilk__address_queue *queue) {
+    return waiter->predicate == NULL ? &queue->woken_signalled : &queue->woken;
+}
+
 /* No writer passes this waiter over for its own sake any more. */
 static void arrive(struct ilk__address_bucket *bucket, struct ilk__conditions conditions,
                    struct ilk__condition_waiter *waiter) {
     struct ilk__address_queue *queue = ilk__address_find(bucket, conditions.lock);
     if (waiter->woken && !waiter->reads && !is_task(waiter) && queue != NULL) {
-        queue->woken--;
+        --*woken_like(waiter, queue);
     }
     waiter->woken = false;
 }
@@ -107,19 +113,15 @@ bool ilk__condition_claim(struct ilk__condition_waiter *waiter) {
                                        memory_order_relaxed, memory_order_relaxed);
 }
 
-/* Those that write and are woken. */
-struct woken {
-    uint32_t threads;
-    bool task;
-};
-
-/* A task may have to wait for a thread to run on, which waits here: it is never the only one that is woken. */
-static bool may_be_chosen(const struct ilk__condition_waiter *waiter, struct woken writers) {
+/* A task may have to wait for a thread to run on, which waits here: it is never the only one that is woken. `task`: one
+ * that writes has been chosen. */
+static bool may_be_chosen(const struct ilk__condition_waiter *waiter, struct ilk__address_queue *queue,
+                          bool task) {
     if (waiter->woken || waiter->reads) {
         return !waiter->woken;
     }
     const uint32_t most = waiter->predicate == NULL ? ILK__MOST_SIGNALLED : 1;
-    return writers.threads < most && !(is_task(waiter) && writers.task);
+    return *woken_like(waiter, queue) < most && !(is_task(waiter) && task);
 }
 
 struct ilk__condition_waiter *ilk__conditions_choose(struct ilk__conditions conditions, const char *call) {
@@ -135,22 +137,22 @@ struct ilk__condition_waiter *ilk__conditions_choose(struct ilk__conditions cond
         return NULL;
     }
     /* The lock is held for writing: none joins, leaves or migrates. */
-    struct woken writers = {queue->woken, false};
-    ILK__REACHES(CONDITION_LEFT_TO_WOKEN, writers.threads > 0);
+    bool task = false;
+    ILK__REACHES(CONDITION_LEFT_TO_WOKEN, queue->woken > 0);
     struct ilk__waiter *each;
     TAILQ_FOREACH(each, &queue->waiters, link) {
         struct ilk__condition_waiter *waiter = (struct ilk__condition_waiter *)each;
-        if (!may_be_chosen(waiter, writers) || !ilk__condition_holds(conditions.lock, waiter) ||
+        if (!may_be_chosen(waiter, queue, task) || !ilk__condition_holds(conditions.lock, waiter) ||
             (is_task(waiter) && !ilk__condition_claim(waiter))) {
             continue;
         }
         ILK__REACHES(CONDITION_CHOSEN, true);
         waiter->woken = true;
         if (!waiter->reads && is_task(waiter)) {
-            writers.task = true;
+            task = true;
         } else if (!waiter->reads) {
-            writers.threads = ++queue->woken;
-            ILK__REACHES(CONDITION_MOST_SIGNALLED, writers.threads == ILK__MOST_SIGNALLED);
+            ++*woken_like(waiter, queue);
+            ILK__REACHES(CONDITION_MOST_SIGNALLED, queue->woken_signalled == ILK__MOST_SIGNALLED);
         }
         *next = waiter;
         next = &waiter->chosen;

@@ -20,7 +20,8 @@
  * Chosen by one writer: every reader whose predicate holds; of those that write the first, unless a thread that writes
  * is woken already and on its way: it will give the lock up, and judge then. Where the first is a task, the first
  * thread too: the task may have to wait for a thread to run on. A waiter without a predicate (of an ilk_condition, and
- * signalled) takes the lock whatever the others do: several of these are on their way at once.
+ * signalled) takes the lock whatever the others do: several of these are on their way at once. They do not count for
+ * those with a predicate, nor these for them.
  *
  * Must not happen
  *   - The lock is free, a predicate holds, and neither its waiter nor a writer that judges it later has been woken.

@@ -2,6 +2,7 @@
  *
  * ilk_condition: wait, signal and broadcast; and misuse of waiting under a lock.
  */
+#include "diagnostics/reports.h"
 #include "support/fork.h"
 #include "support/misuse.h"
 #include <interlock/condition.h>
@@ -235,18 +236,26 @@ static void a_wait_that_timed_out_took_no_signal(void **state) {
     ilk_mutex_unlock(&mutex);
 }
 
-/* The next unlock of this thread is followed by a signal. The linker puts the function before the core's. */
-static __thread ilk_condition *signalled_after_unlock;
+/* The next unlock of this thread is followed by a call. The linker puts the function before the core's. */
+static __thread void (*call_after_unlock)(void *context);
+static __thread void *context_after_unlock;
 
+static void after_next_unlock(void (*call)(void *context), void *context) {
+    call_after_unlock = call;
+    context_after_unlock = context;
+}
 void __real_ilk_mutex_unlock(ilk_mutex *mutex);
 void __wrap_ilk_mutex_unlock(ilk_mutex *mutex);
 void __wrap_ilk_mutex_unlock(ilk_mutex *mutex) {
     __real_ilk_mutex_unlock(mutex);
-    ilk_condition *const condition = signalled_after_unlock;
-    signalled_after_unlock = NULL;
-    if (condition != NULL) {
-        ilk_condition_signal(condition);
+    void (*const call)(void *context) = call_after_unlock;
+    call_after_unlock = NULL;
+    if (call != NULL) {
+        call(context_after_unlock);
     }
+}
+static void signal_it(void *condition) {
+    ilk_condition_signal(condition);
 }
 /* As soon as the mutex is free another thread may take it and signal. */
 /* contract: condition.F */
@@ -257,10 +266,10 @@ static void a_signal_after_the_unlock_finds_the_waiter(void **state) {
         ilk_mutex mutex;
         ilk_mutex_init(&mutex, inherits == 1);
         ilk_mutex_lock(&mutex);
-        signalled_after_unlock = &condition;
+        after_next_unlock(signal_it, &condition);
         check_equal(ilk_condition_wait_until(&condition, &mutex, ilk_deadline_in_ns(MILLISECONDS(3000))),
                     ILK_OK);
-        check(signalled_after_unlock == NULL);
+        check(call_after_unlock == NULL);
         ilk_mutex_unlock(&mutex);
     }
 }
@@ -288,6 +297,85 @@ static void a_wait_is_not_early_and_survives_signals_of_the_system(void **state)
     }
 }
 
+/* ---- Threads that pass tokens, and always signal one that waits ---- */
+
+enum { PASSERS = 4, TOKENS = 2, PASSES = 100000 };
+struct passing {
+    ilk_mutex mutex;
+    ilk_condition comes[PASSERS];
+    bool has_token[PASSERS]; /* guarded, as all below */
+    int passes;
+    bool has_had_turn;
+};
+struct passer {
+    struct passing *passing;
+    int index;
+    struct thread thread;
+};
+
+static bool has_passed_some(void *passing) {
+    return ((struct passing *)passing)->passes >= 100;
+}
+static bool passing_is_over(const struct passing *passing) {
+    return passing->has_had_turn || passing->passes >= PASSES;
+}
+static void await_turn(void *context) {
+    struct passing *passing = context;
+    ilk_mutex_lock(&passing->mutex);
+    check_equal(ilk_mutex_await_until(&passing->mutex, has_passed_some, passing, ILK_FOREVER), ILK_OK);
+    check(passing->passes < PASSES);
+    passing->has_had_turn = true;
+    ilk_mutex_unlock(&passing->mutex);
+}
+static void pass_to_next(struct passing *passing, int index) {
+    int next = (index + 1) % PASSERS;
+    while (passing->has_token[next]) {
+        next = (next + 1) % PASSERS;
+    }
+    passing->has_token[index] = false;
+    passing->has_token[next] = true;
+    passing->passes++;
+    ilk_condition_signal(&passing->comes[next]);
+}
+static void pass_tokens(void *context) {
+    const struct passer *self = context;
+    struct passing *passing = self->passing;
+    ilk_mutex_lock(&passing->mutex);
+    while (!passing_is_over(passing)) {
+        if (passing->has_token[self->index]) {
+            pass_to_next(passing, self->index);
+        } else {
+            check_equal(ilk_condition_wait_until(&passing->comes[self->index], &passing->mutex, ILK_FOREVER),
+                        ILK_OK);
+        }
+    }
+    for (int index = 0; index < PASSERS; index++) {
+        ilk_condition_signal(&passing->comes[index]);
+    }
+    ilk_mutex_unlock(&passing->mutex);
+}
+/* At each unlock one of them is on its way to the mutex. */
+/* contract: condition.D, condition.H */
+static void threads_that_signal_each_other_leave_a_predicate_its_turn(void **state) {
+    (void)state;
+    struct passing passing = {.mutex = ILK_MUTEX_INIT};
+    struct thread waiter;
+    thread_start(&waiter, await_turn, &passing);
+    thread_await_sleep(&waiter);
+    struct passer passers[PASSERS];
+    for (int index = 0; index < PASSERS; index++) {
+        passing.has_token[index] = index < TOKENS;
+        passers[index] = (struct passer){&passing, index, {0}};
+    }
+    for (int index = 0; index < PASSERS; index++) {
+        thread_start(&passers[index].thread, pass_tokens, &passers[index]);
+    }
+    thread_join(&waiter);
+    for (int index = 0; index < PASSERS; index++) {
+        thread_join(&passers[index].thread);
+    }
+}
+
 /* ---- A buffer of one place ---- */
 
 struct buffer {
@@ -301,7 +389,8 @@ struct buffer {
 struct client {
     struct buffer *buffer;
     uint32_t random;
-    bool puts;
+    enum { PUTS, TAKES, COUNTS } part;
+    uint64_t goal; /* of one that counts */
 };
 
 static bool is_over(const struct buffer *buffer) {
@@ -313,22 +402,21 @@ static bool may_go_on(const struct buffer *buffer, bool puts) {
 }
 static void wait_for_turn(struct client *self) {
     struct buffer *buffer = self->buffer;
-    while (!may_go_on(buffer, self->puts)) {
+    while (!may_go_on(buffer, self->part == PUTS)) {
         const uint64_t deadline =
             buffer->has_limits ? ilk_deadline_in_ns(next_random(&self->random) % 100000) : ILK_FOREVER;
-        const ilk_status status = ilk_condition_wait_until(self->puts ? &buffer->emptied : &buffer->filled,
-                                                           &buffer->mutex, deadline);
+        const ilk_status status = ilk_condition_wait_until(
+            self->part == PUTS ? &buffer->emptied : &buffer->filled, &buffer->mutex, deadline);
         check(status == ILK_OK || buffer->has_limits);
     }
 }
-static void move_elements(void *context) {
-    struct client *self = context;
+static void move_elements(struct client *self) {
     struct buffer *buffer = self->buffer;
     for (bool over = false; !over;) {
         ilk_mutex_lock(&buffer->mutex);
         wait_for_turn(self);
         over = is_over(buffer);
-        if (!over && self->puts) {
+        if (!over && self->part == PUTS) {
             buffer->element = ++buffer->put;
         } else if (!over) {
             buffer->sum += buffer->element;
@@ -337,7 +425,7 @@ static void move_elements(void *context) {
             over = is_over(buffer);
         }
         const bool ends = over;
-        ilk_condition *const condition = self->puts ? &buffer->filled : &buffer->emptied;
+        ilk_condition *const condition = self->part == PUTS ? &buffer->filled : &buffer->emptied;
         const bool is_late = next_random(&self->random) % 2 == 0; /* signals after the unlock */
         for (int after = 0; after <= 1; after++) {
             if (after == is_late && ends) {
@@ -352,16 +440,38 @@ static void move_elements(void *context) {
         }
     }
 }
-static void run_buffer(int threads, bool inherits, bool has_limits) {
+static bool has_come_to_goal(void *client) {
+    const struct client *self = client;
+    return self->buffer->taken >= self->goal;
+}
+/* Joins and leaves the mutex's queue among those that are signalled, and goes on as they do. */
+static void count_elements(struct client *self) {
+    struct buffer *buffer = self->buffer;
+    while (self->goal < buffer->last) {
+        ilk_mutex_lock(&buffer->mutex);
+        const uint64_t goal = buffer->taken + 1 + next_random(&self->random) % 16;
+        self->goal = goal < buffer->last ? goal : buffer->last;
+        check_equal(ilk_mutex_await_until(&buffer->mutex, has_come_to_goal, self, ILK_FOREVER), ILK_OK);
+        ilk_mutex_unlock(&buffer->mutex);
+    }
+}
+static void take_part(void *context) {
+    struct client *self = context;
+    (self->part == COUNTS ? count_elements : move_elements)(self);
+}
+static void run_buffer(int threads, int counters, bool inherits, bool has_limits) {
     struct buffer buffer = {.last = (uint64_t)stress_rounds(40000), .has_limits = has_limits};
     ilk_mutex_init(&buffer.mutex, inherits);
     ilk_condition_init(&buffer.filled);
     ilk_condition_init(&buffer.emptied);
-    struct client clients[6];
+    struct client clients[8];
     for (int index = 0; index < threads; index++) {
-        clients[index] = (struct client){&buffer, (uint32_t)index + 1, index % 2 == 0};
+        clients[index] = (struct client){&buffer, (uint32_t)index + 1, index % 2 == 0 ? PUTS : TAKES, 0};
     }
-    threads_run(threads, move_elements, clients, sizeof *clients);
+    for (int index = 0; index < counters; index++) {
+        clients[threads + index] = (struct client){&buffer, (uint32_t)index + 1, COUNTS, 0};
+    }
+    threads_run(threads + counters, take_part, clients, sizeof *clients);
     check_equal(buffer.put, buffer.last);
     check_equal(buffer.sum, buffer.last * (buffer.last + 1) / 2);
 }
@@ -370,8 +480,9 @@ static void run_buffer(int threads, bool inherits, bool has_limits) {
 static void a_buffer_of_one_place_loses_no_signal(void **state) {
     (void)state;
     for (int kind = 0; kind < 4; kind++) {
-        run_buffer(2, kind % 2 == 1, kind / 2 == 1);
-        run_buffer(6, kind % 2 == 1, kind / 2 == 1);
+        run_buffer(2, 0, kind % 2 == 1, kind / 2 == 1);
+        run_buffer(6, 0, kind % 2 == 1, kind / 2 == 1);
+        run_buffer(6, 2, kind % 2 == 1, kind / 2 == 1);
     }
 }
 
@@ -493,6 +604,35 @@ static void the_thread_that_woke_the_last_may_free_the_condition(void **state) {
             check_equal(waiters[index].status, ILK_OK);
         }
     }
+}
+
+/* A condition, and the mutex that lies there once it is gone. */
+union place {
+    ilk_condition condition;
+    ilk_mutex mutex;
+};
+static void signal_and_make_a_mutex(void *context) {
+    union place *place = context;
+    ilk_condition_signal(&place->condition);
+    ilk_mutex_init(&place->mutex, false);
+    check_equal(ilk_mutex_observe(&place->mutex, ILK_DIAGNOSE_HANG), ILK_OK);
+}
+/* The signal comes before the waiter sleeps. */
+/* contract: condition.I */
+static void a_signalled_wait_leaves_alone_what_diagnosis_watches_there(void **state) {
+    (void)state;
+    union place place = {.condition = ILK_CONDITION_INIT};
+    ilk_mutex mutex = ILK_MUTEX_INIT;
+    check_equal(ilk_mutex_observe(&mutex, ILK_DIAGNOSE_HANG), ILK_OK); /* the wait is watched, too */
+    ilk_mutex_lock(&mutex);
+    after_next_unlock(signal_and_make_a_mutex, &place);
+    check_equal(ilk_condition_wait_until(&place.condition, &mutex, ILK_FOREVER), ILK_OK);
+    ilk_mutex_unlock(&mutex);
+    ilk_mutex_lock(&place.mutex);
+    char expected[64];
+    snprintf(expected, sizeof expected, "  holds mutex %p ", (void *)&place.mutex);
+    check_contains(diagnosis(ILK_AS_TEXT), expected);
+    ilk_mutex_unlock(&place.mutex);
 }
 
 /* ---- Fork ---- */
@@ -664,10 +804,12 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_wait_that_timed_out_took_no_signal),
     cmocka_unit_test(a_signal_after_the_unlock_finds_the_waiter),
     cmocka_unit_test(a_wait_is_not_early_and_survives_signals_of_the_system),
+    cmocka_unit_test(threads_that_signal_each_other_leave_a_predicate_its_turn),
     cmocka_unit_test(a_buffer_of_one_place_loses_no_signal),
     cmocka_unit_test(readers_and_writers_wait_on_a_condition),
     cmocka_unit_test(the_woken_thread_may_free_the_condition),
     cmocka_unit_test(the_thread_that_woke_the_last_may_free_the_condition),
+    cmocka_unit_test(a_signalled_wait_leaves_alone_what_diagnosis_watches_there),
     cmocka_unit_test(a_child_finds_no_waiter_of_a_condition),
     cmocka_unit_test(misuse_is_reported_by_name),
 };

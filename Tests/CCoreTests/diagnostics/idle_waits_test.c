@@ -9,41 +9,46 @@
 #include <interlock/mutex.h>
 #include <interlock/rwlock.h>
 #include <interlock/wait_set.h>
+#include <sched.h>
 
 static ilk_mutex mutex;
 static ilk_rwlock lock;
 
+/* A limit that no test reaches. */
+static uint64_t far(void) {
+    return ilk_deadline_in_ns(MILLISECONDS(3600000));
+}
 static void wait_at_latch(void *latch) {
-    check_equal(ilk_latch_wait_until(latch, ILK_FOREVER), ILK_OK);
+    check_equal(ilk_latch_wait_until(latch, far()), ILK_OK);
 }
 static void wait_at_ring(void *ring) {
     int element;
-    check_equal(ilk_mpmc_pop_until(ring, &element, sizeof element, ILK_FOREVER), ILK_CLOSED);
+    check_equal(ilk_mpmc_pop_until(ring, &element, sizeof element, far()), ILK_CLOSED);
 }
 static ilk_condition condition = ILK_CONDITION_INIT;
 
 static void wait_with_mutex(void *unused) {
     (void)unused;
     ilk_mutex_lock(&mutex);
-    check_equal(ilk_condition_wait_until(&condition, &mutex, ILK_FOREVER), ILK_OK);
+    check_equal(ilk_condition_wait_until(&condition, &mutex, far()), ILK_OK);
     ilk_mutex_unlock(&mutex);
 }
 static void wait_with_write_lock(void *unused) {
     (void)unused;
     ilk_rwlock_write_lock(&lock);
-    check_equal(ilk_condition_write_wait_until(&condition, &lock, ILK_FOREVER), ILK_OK);
+    check_equal(ilk_condition_write_wait_until(&condition, &lock, far()), ILK_OK);
     ilk_rwlock_write_unlock(&lock);
 }
 static void wait_with_read_lock(void *unused) {
     (void)unused;
     ilk_rwlock_read_lock(&lock);
-    check_equal(ilk_condition_read_wait_until(&condition, &lock, ILK_FOREVER), ILK_OK);
+    check_equal(ilk_condition_read_wait_until(&condition, &lock, far()), ILK_OK);
     ilk_rwlock_read_unlock(&lock);
 }
 static void wait_for_set(void *set) {
     void *keys[1];
     size_t count;
-    check_equal(ilk_wait_set_wait_until(set, keys, 1, &count, ILK_FOREVER), ILK_OK);
+    check_equal(ilk_wait_set_wait_until(set, keys, 1, &count, far()), ILK_OK);
 }
 
 /* contract: ilk_write_diagnosis */
@@ -86,6 +91,9 @@ static void waits_without_a_holder_are_told_too(void **state) {
         snprintf(object, sizeof object, waits[i].format, waits[i].object);
         snprintf(expected, sizeof expected, " (%d)\n  waits for %s, for ", (int)threads[i].kernel_id, object);
         check_contains(text, expected);
+        const char *const rest = strstr(text, expected) + strlen(expected);
+        const char *const limit = strstr(rest, "; its limit is in ");
+        check(limit != NULL && limit < strchr(rest, '\n'));
 #if defined(__GLIBC__) || defined(__APPLE__) /* a stack is one frame elsewhere */
         snprintf(expected, sizeof expected, "\n      0  %s+0x", waits[i].function);
         check_contains(text, expected);
@@ -102,6 +110,58 @@ static void waits_without_a_holder_are_told_too(void **state) {
     ilk_mpmc_destroy(ring);
     ilk_wait_set_destroy(set);
     ilk_rwlock_destroy(&lock);
+}
+
+/* The report of a thread that looks at itself. */
+static void check_waits_no_longer(void) {
+    check(strstr(diagnosis(ILK_AS_TEXT), "waits for") == NULL);
+}
+/* contract: ilk_write_diagnosis */
+static void a_wait_that_has_ended_is_told_no_longer(void **state) {
+    (void)state;
+    ilk_diagnose(ILK_DIAGNOSE_HANG);
+    ilk_mutex_init(&mutex, false);
+    ilk_wait_set *set;
+    check_equal(ilk_wait_set_create(&set), ILK_OK);
+    void *keys[1];
+    size_t count;
+    check_equal(ilk_wait_set_wait_until(set, keys, 1, &count, ilk_deadline_in_ns(MILLISECONDS(2))),
+                ILK_TIMEDOUT);
+    check_waits_no_longer();
+    ilk_mutex_lock(&mutex);
+    check_equal(ilk_condition_wait_until(&condition, &mutex, ilk_deadline_in_ns(MILLISECONDS(2))),
+                ILK_TIMEDOUT);
+    check_waits_no_longer();
+    ilk_mutex_unlock(&mutex);
+    ilk_wait_set_destroy(set);
+}
+
+static void wait_for_set_and_report(void *set) {
+    wait_for_set(set);
+    check_waits_no_longer();
+}
+/* A member that is added wakes the thread, which finds nothing and sleeps again. */
+/* contract: ilk_write_diagnosis */
+static void a_wait_for_a_set_is_one_however_often_the_thread_sleeps(void **state) {
+    (void)state;
+    ilk_diagnose(ILK_DIAGNOSE_HANG);
+    ilk_latch latch;
+    ilk_latch_init(&latch, 1);
+    ilk_wait_set *set;
+    check_equal(ilk_wait_set_create(&set), ILK_OK);
+    struct thread waiter;
+    thread_start(&waiter, wait_for_set_and_report, set);
+    thread_await_sleep(&waiter);
+    const long slept = thread_times_slept(&waiter);
+    check_equal(ilk_wait_set_add_latch(set, &latch, &latch), ILK_OK);
+    while (thread_times_slept(&waiter) == slept) {
+        sched_yield();
+    }
+    thread_await_sleep(&waiter);
+    check_contains(diagnosis(ILK_AS_TEXT), "  waits for wait set ");
+    ilk_wait_set_wake(set);
+    thread_join(&waiter);
+    ilk_wait_set_destroy(set);
 }
 
 static bool is_set(void *value) {
@@ -165,6 +225,8 @@ static void a_mutex_is_watched_also_while_a_thread_waits_under_it(void **state) 
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(waits_without_a_holder_are_told_too),
+    cmocka_unit_test(a_wait_that_has_ended_is_told_no_longer),
+    cmocka_unit_test(a_wait_for_a_set_is_one_however_often_the_thread_sleeps),
     cmocka_unit_test(a_wait_under_a_lock_for_a_predicate_is_told_while_it_lasts),
     cmocka_unit_test(a_mutex_is_watched_also_while_a_thread_waits_under_it),
 };
