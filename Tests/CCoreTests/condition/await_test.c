@@ -3,109 +3,11 @@
  * Waiting under a mutex or a reader–writer lock for a predicate.
  */
 /* contract: condition.h */
-#include "support/fork.h"
-#include "support/test.h"
-#include <interlock/condition.h>
-#include <interlock/diagnostics.h>
+#include "condition/guard.h"
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
-
-/* ---- One kind of lock ---- */
-
-struct guard {
-    const char *name;
-    bool inherits;
-    bool is_rwlock;
-    ilk_mutex mutex;
-    ilk_rwlock lock;
-};
-
-static void guard_init(struct guard *guard) {
-    ilk_mutex_init(&guard->mutex, guard->inherits);
-    ilk_rwlock_init(&guard->lock);
-}
-static void guard_lock(struct guard *guard) {
-    if (guard->is_rwlock) {
-        ilk_rwlock_write_lock(&guard->lock);
-    } else {
-        ilk_mutex_lock(&guard->mutex);
-    }
-}
-static void guard_unlock(struct guard *guard) {
-    if (guard->is_rwlock) {
-        ilk_rwlock_write_unlock(&guard->lock);
-    } else {
-        ilk_mutex_unlock(&guard->mutex);
-    }
-}
-static ilk_status guard_await(struct guard *guard, ilk_predicate predicate, void *context,
-                              uint64_t deadline_ns) {
-    return guard->is_rwlock ? ilk_rwlock_write_await_until(&guard->lock, predicate, context, deadline_ns)
-                            : ilk_mutex_await_until(&guard->mutex, predicate, context, deadline_ns);
-}
-
-static void for_each_guard(void (*body)(struct guard *guard)) {
-    static struct guard guards[] = {{.name = "mutex"},
-                                    {.name = "inheriting mutex", .inherits = true},
-                                    {.name = "rwlock", .is_rwlock = true}};
-    for (size_t index = 0; index < sizeof guards / sizeof *guards; index++) {
-        check_during(guards[index].name, 0);
-        guard_init(&guards[index]);
-        body(&guards[index]);
-    }
-    check_during(NULL, 0);
-}
-
-/* ---- A waiter ---- */
-
-struct waiter {
-    struct guard *guard;
-    const int *value; /* guarded */
-    int wanted;
-    uint64_t deadline_ns;
-    ilk_status status;
-    int judged; /* how often its predicate was asked; guarded */
-    int *order; /* guarded: counts those that came through */
-    int place;
-    struct thread thread;
-};
-
-static bool has_wanted(void *context) {
-    struct waiter *self = context;
-    self->judged++;
-    return *self->value == self->wanted;
-}
-static void wait_for_wanted(void *context) {
-    struct waiter *self = context;
-    guard_lock(self->guard);
-    self->status = guard_await(self->guard, has_wanted, self, self->deadline_ns);
-    check_equal(*self->value == self->wanted, self->status == ILK_OK);
-    if (self->order != NULL) {
-        self->place = ++*self->order;
-    }
-    guard_unlock(self->guard);
-}
-static void wait_for_wanted_and_end_a_child(void *context) {
-    struct waiter *self = context;
-    const pid_t parent = getpid();
-    wait_for_wanted(self);
-    if (getpid() != parent) {
-        _exit(self->status == ILK_TIMEDOUT ? 0 : 1);
-    }
-}
-static void start_waiter(struct waiter *waiter) {
-    thread_start(&waiter->thread, wait_for_wanted, waiter);
-    thread_await_sleep(&waiter->thread);
-}
-static void set_value(struct guard *guard, int *value, int to) {
-    guard_lock(guard);
-    *value = to;
-    guard_unlock(guard);
-}
 
 /* ---- What a call answers ---- */
 
@@ -129,11 +31,6 @@ static void answers(struct guard *guard) {
 static void a_wait_answers_what_the_predicate_said_last(void **state) {
     (void)state;
     for_each_guard(answers);
-}
-
-static bool always(void *context) {
-    (void)context;
-    return true;
 }
 
 /* ---- Which waiter is woken ---- */
@@ -436,117 +333,6 @@ static void a_lock_at_any_address_may_be_waited_for(void **state) {
     check_equal(munmap(given, size), 0);
 }
 
-/* ---- Diagnosis ---- */
-
-/* contract: ilk_mutex_observe */
-static void a_mutex_that_is_no_longer_watched_still_wakes(void **state) {
-    (void)state;
-    static struct guard guard;
-    guard_init(&guard);
-    int value = 0;
-    check_equal(ilk_mutex_observe(&guard.mutex, 1), ILK_OK);
-    struct waiter waiter = {.guard = &guard, .value = &value, .wanted = 1, .deadline_ns = ILK_FOREVER};
-    start_waiter(&waiter);
-    check_equal(ilk_mutex_observe(&guard.mutex, 0), ILK_OK);
-    set_value(&guard, &value, 2);
-    set_value(&guard, &value, 1);
-    thread_join(&waiter.thread);
-    check(ilk_mutex_try_lock(&guard.mutex));
-    check_equal(guard_await(&guard, always, NULL, 0), ILK_OK);
-    ilk_mutex_unlock(&guard.mutex);
-    check_equal(ilk_atomic_load(&guard.mutex.word, memory_order_relaxed), 0);
-}
-
-/* contract: ilk_diagnose */
-static void a_mutex_that_is_waited_under_bears_a_switch_of_diagnosis(void **state) {
-    (void)state;
-    static struct guard guard;
-    guard_init(&guard);
-    int value = 0;
-    struct waiter waiter = {.guard = &guard, .value = &value, .wanted = 1, .deadline_ns = ILK_FOREVER};
-    start_waiter(&waiter);
-    for (int round = 0; round < 2; round++) {
-        ilk_diagnose(ILK_DIAGNOSE_ORDER);
-        guard_lock(&guard);
-        ilk_diagnose(0);
-        guard_unlock(&guard); /* what was taken is given up, for diagnosis too */
-    }
-    ilk_diagnose(ILK_DIAGNOSE_ORDER);
-    set_value(&guard, &value, 1);
-    thread_join(&waiter.thread);
-    ilk_diagnose(0);
-    check_equal(waiter.status, ILK_OK);
-}
-
-/* ---- Fork ---- */
-
-static volatile sig_atomic_t forked_child = -1;
-
-static void fork_in_handler(int signal) {
-    (void)signal;
-    forked_child = fork();
-}
-/* Anew with a longer limit, where the machine lets it pass before the thread is seen asleep. */
-static void times_out_in_a_child(struct guard *guard) {
-    const pid_t parent = getpid();
-    forked_child = -1;
-    for (uint64_t limit = MILLISECONDS(300); forked_child == -1; limit *= 2) {
-        int value = 0;
-        struct waiter waiter = {.guard = guard, .value = &value, .wanted = 1};
-        waiter.deadline_ns = ilk_deadline_in_ns(limit);
-        thread_start(&waiter.thread, wait_for_wanted_and_end_a_child, &waiter);
-        while (!thread_sleeps(&waiter.thread) && !thread_is_done(&waiter.thread)) {
-        }
-        if (!thread_is_done(&waiter.thread)) {
-            check_equal(pthread_kill(waiter.thread.id, SIGUSR1), 0);
-        }
-        thread_join(&waiter.thread);
-        check_equal(getpid(), parent);
-    }
-    expect_exit(forked_child, 0);
-}
-/* contract: condition.h */
-static void a_child_that_a_handler_forks_ends_its_wait(void **state) {
-    (void)state;
-    need_children();
-    const struct sigaction action = {.sa_handler = fork_in_handler};
-    check_equal(sigaction(SIGUSR1, &action, NULL), 0);
-    for_each_guard(times_out_in_a_child);
-}
-
-static void forks(struct guard *guard) {
-    int value = 0;
-    struct waiter waiter = {.guard = guard, .value = &value, .wanted = 1, .deadline_ns = ILK_FOREVER};
-    start_waiter(&waiter);
-    guard_lock(guard);
-    const pid_t child = fork();
-    if (is_child(child)) {
-        value = 1;
-        check_equal(guard_await(guard, always, NULL, 0), ILK_OK); /* held as by the parent's thread */
-        guard_unlock(guard);                                      /* there is no waiter */
-        guard_lock(guard);
-        guard_unlock(guard);
-        check_equal(ilk_atomic_load(&guard->mutex.word, memory_order_relaxed), 0); /* nor a mark */
-        struct waiter own = {.guard = guard, .value = &value, .wanted = 2, .deadline_ns = ILK_FOREVER};
-        start_waiter(&own);
-        set_value(guard, &value, 2);
-        thread_join(&own.thread);
-        ilk_rwlock_destroy(&guard->lock);
-        _exit(own.status == ILK_OK ? 0 : 1);
-    }
-    guard_unlock(guard);
-    expect_exit(child, 0);
-    check(!thread_is_done(&waiter.thread));
-    set_value(guard, &value, 1);
-    thread_join(&waiter.thread);
-}
-/* contract: condition.h */
-static void a_child_finds_no_waiter(void **state) {
-    (void)state;
-    need_children();
-    for_each_guard(forks);
-}
-
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_wait_answers_what_the_predicate_said_last),
     cmocka_unit_test(a_hundred_waiters_are_woken_each_by_its_own_change),
@@ -558,10 +344,6 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_late_waiter_keeps_no_wake_up),
     cmocka_unit_test(a_waiter_is_judged_after_a_locker_has_given_up),
     cmocka_unit_test(a_lock_at_any_address_may_be_waited_for),
-    cmocka_unit_test(a_mutex_that_is_no_longer_watched_still_wakes),
-    cmocka_unit_test(a_mutex_that_is_waited_under_bears_a_switch_of_diagnosis),
-    cmocka_unit_test(a_child_that_a_handler_forks_ends_its_wait),
-    cmocka_unit_test(a_child_finds_no_waiter),
 };
 
 TEST_MAIN(tests)
