@@ -38,7 +38,7 @@ static inline void guard_unlock(struct guard *guard) {
     }
 }
 static inline ilk_status guard_await(struct guard *guard, ilk_predicate predicate, void *context,
-                              uint64_t deadline_ns) {
+                                     uint64_t deadline_ns) {
     return guard->is_rwlock ? ilk_rwlock_write_await_until(&guard->lock, predicate, context, deadline_ns)
                             : ilk_mutex_await_until(&guard->mutex, predicate, context, deadline_ns);
 }
