@@ -5,8 +5,7 @@
  * waits for.
  */
 /* contract: diagnostics.h */
-#include "support/test.h"
-#include <interlock/diagnostics.h>
+#include "diagnostics/reports.h"
 #include <interlock/interlock.h>
 #include <interlock/pool.h>
 #include <sched.h>
@@ -21,12 +20,7 @@
 static char report[64 * 1024];
 
 static void take_report(void) {
-    FILE *file = tmpfile();
-    check(file != NULL);
-    check_equal(ilk_write_diagnosis(fileno(file), ILK_AS_TEXT), ILK_OK);
-    rewind(file);
-    report[fread(report, 1, sizeof report - 1, file)] = '\0';
-    fclose(file);
+    snprintf(report, sizeof report, "%s", diagnosis(ILK_AS_TEXT));
 }
 
 static bool has(const char *part) {
@@ -34,10 +28,7 @@ static bool has(const char *part) {
 }
 
 static void expect(const char *part) {
-    if (!has(part)) {
-        fprintf(stderr, "expected \"%s\" in:\n%s\n", part, report);
-        check_failed(__FILE__, __LINE__, "the report contains it");
-    }
+    check_contains(report, part);
 }
 
 /* Until the report has `part`. */
