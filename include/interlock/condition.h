@@ -63,8 +63,9 @@
  *   G  A signal wakes one waiter, and no other thread: a wait does not end without a signal but at its limit, and one
  *      that has timed out has taken none. Another thread may undo the condition first: wait in a loop all the same.
  *   H  Where the signaller owns the waiter's mutex, its unlock wakes the waiter: it does not sleep again for the mutex
- *      that the signaller still has. After a broadcast the unlock wakes four, and each that takes the mutex a further
- *      one as it gives it up. Waiters for a predicate are woken beside them, as D says.
+ *      that the signaller still has. At most four are on their way to the mutex at once: after a broadcast the unlock
+ *      wakes these, and each gives a further one its turn as it gives the mutex up. Waiters for a predicate are woken
+ *      beside them, as D says.
  *   I  Once no thread waits on it, a thread that was woken may free the condition, or the one that woke the last.
  *
  * A lock under which threads wait, and an ilk_condition, belong to one copy of the library: a program that has several,

@@ -8,8 +8,8 @@
  * mutex after the waiter had joined, or before the waiter looked.
  *
  * A waiter that is woken while the signaller holds the mutex would only sleep again for it. So a signaller that owns
- * the waiter's mutex moves the waiter to those that wait under the mutex for a predicate (wait/conditions.h), without
- * one: the unlock wakes it, and of several some at a time.
+ * the waiter's mutex moves the waiter to those that wait under the mutex for a predicate (wait/conditions.h), with one
+ * that always holds: the unlock wakes it, and of several some at a time.
  *
  *   waiter                            moved by
  *   in the condition's queue          the signaller, under the bucket's lock, to: granted; or, with `moved`, between
@@ -87,7 +87,7 @@ static ilk_status sleep_until_signalled(ilk_condition *condition, struct waiter 
 
 ILK_NOINLINE ilk_status ilk_condition_wait_until(ilk_condition *condition, ilk_mutex *mutex,
                                                  uint64_t deadline_ns) {
-    struct waiter self = {.mutex = mutex};
+    struct waiter self = {.entry = {.predicate = ilk__condition_is_signalled}, .mutex = mutex};
     queue_up(condition, &self, deadline_ns, ILK__CALLER);
     ilk_mutex_unlock(mutex);
     const ilk_status status = sleep_until_signalled(condition, &self, deadline_ns);

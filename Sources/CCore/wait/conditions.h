@@ -19,8 +19,8 @@
  *
  * Chosen by one writer: every reader whose predicate holds; of those that write the first, unless a thread that writes
  * is woken already and on its way: it will give the lock up, and judge then. Where the first is a task, the first
- * thread too: the task may have to wait for a thread to run on. A waiter without a predicate (of an ilk_condition, and
- * signalled) takes the lock whatever the others do: several of these are on their way at once. They do not count for
+ * thread too: the task may have to wait for a thread to run on. A waiter of an ilk_condition that is signalled
+ * takes the lock whatever the others do: several of these are on their way at once. They do not count for
  * those with a predicate, nor these for them.
  *
  * Must not happen
@@ -49,12 +49,15 @@ struct ilk__conditions {
 
 struct ilk__condition_waiter {
     struct ilk__address_waiter entry; /* first */
-    ilk_predicate predicate;          /* or NULL: it holds */
+    ilk_predicate predicate;
     void *context;
     bool reads; /* it holds the lock for reading */
     bool woken; /* written under the lock held for writing, and by the woken under it */
     struct ilk__condition_waiter *chosen; /* the next of those that one writer has chosen */
 };
+
+/* The predicate of a waiter that was signalled: it holds. No caller's is this one. */
+bool ilk__condition_is_signalled(void *unused);
 
 /* Judges under the lock. Misuse by the predicate names the lock. */
 bool ilk__condition_holds(const void *lock, const struct ilk__condition_waiter *waiter);

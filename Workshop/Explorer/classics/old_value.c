@@ -6,6 +6,7 @@
 #include "../explorer.h"
 #include "../history/models.h"
 
+/* A release and an acquire carry that the write has ended; a relaxed reader need not know of it. */
 static ILK_ATOMIC(uint32_t) written;
 
 static void setup(void) {
