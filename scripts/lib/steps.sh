@@ -6,7 +6,6 @@
 # step prints its lines at once, under the same lock. Sourced, not run.
 
 STEPS_LOGS=  # set by steps_begin
-STEPS_CHILD= # the command that runs now, for an interrupt to end it
 STEPS_LANES=()
 STEPS_BEGIN=0
 
@@ -27,15 +26,16 @@ steps_begin() {
     trap 'steps_stop' INT TERM
 }
 
-# An interrupt ends the running commands, those of lanes too.
+# An interrupt ends the running commands, those of lanes too. Again until they are gone: a child that has not yet come to
+# its own program or trap loses a signal.
 steps_stop() {
     trap '' INT TERM
-    [[ -z $STEPS_CHILD ]] || kill "$STEPS_CHILD" 2>/dev/null
-    local lane
-    for lane in "${STEPS_LANES[@]}"; do
-        kill "$lane" 2>/dev/null
+    local running
+    while running=$(jobs -rp) && [[ -n $running ]]; do
+        # shellcheck disable=SC2086 # one word for each
+        kill $running 2>/dev/null
+        sleep 0.1
     done
-    wait
     exit 130
 }
 
@@ -45,9 +45,7 @@ steps_stop() {
 attended() {
     local status=0
     "$@" 8>&- &
-    STEPS_CHILD=$!
-    wait "$STEPS_CHILD" || status=$?
-    STEPS_CHILD=
+    wait "$!" || status=$?
     return "$status"
 }
 
@@ -157,7 +155,7 @@ side_by_side() {
     STEPS_LANES=()
     for lane in "$@"; do
         (
-            trap '[[ -z $STEPS_CHILD ]] || kill "$STEPS_CHILD" 2>/dev/null; wait; exit 130' TERM
+            trap steps_stop TERM
             "$lane"
             exit 0
         ) &
