@@ -47,8 +47,8 @@
  *      towards the maximum.
  *
  * In order of arrival each hand-over to a sleeper lasts as long as waking it. Where threads take a permit for less than
- * that, and more of them want one than there are cores, barging does a hundred times as many calls (docs/benchmarks.md).
- * The order is the default: a program that needs it cannot add it.
+ * that, and more of them want one than there are cores, barging does some hundred times the calls
+ * (docs/benchmarks.md). The order is the default: a program that needs it cannot add it.
  *
  * Sources of the hand-off: Birrell, "An introduction to programming with threads" (1989); Lampson and Redell
  * (1980).
