@@ -77,21 +77,25 @@ static uint64_t number_from(const char *variable, uint64_t otherwise) {
     return text != NULL && *text != '\0' ? strtoull(text, NULL, 10) : otherwise;
 }
 
-static size_t generate(const struct fuzz_driver *driver, uint64_t seed, struct fuzz_step *steps) {
-    uint64_t random = seed;
+struct fuzz_step fuzz_any_step(const struct fuzz_driver *driver, uint64_t *random) {
     unsigned weights = 0;
     for (size_t i = 0; i < driver->verb_count; i++) {
         weights += driver->verbs[i].weight;
     }
+    unsigned choice = (unsigned)(fuzz_random(random) % weights), verb = 0;
+    while (choice >= driver->verbs[verb].weight) {
+        choice -= driver->verbs[verb].weight;
+        verb++;
+    }
+    return (struct fuzz_step){verb, (uint32_t)fuzz_random(random)};
+}
+
+static size_t generate(const struct fuzz_driver *driver, uint64_t seed, struct fuzz_step *steps) {
+    uint64_t random = seed;
     check(driver->longest <= LONGEST);
     size_t count = 1 + (size_t)(fuzz_random(&random) % driver->longest);
     for (size_t i = 0; i < count; i++) {
-        unsigned choice = (unsigned)(fuzz_random(&random) % weights), verb = 0;
-        while (choice >= driver->verbs[verb].weight) {
-            choice -= driver->verbs[verb].weight;
-            verb++;
-        }
-        steps[i] = (struct fuzz_step){verb, (uint32_t)fuzz_random(&random)};
+        steps[i] = fuzz_any_step(driver, &random);
     }
     return count;
 }
@@ -100,6 +104,9 @@ static bool play(const struct fuzz_driver *driver, struct fuzz_play *now, uint64
                  const struct fuzz_step *steps, size_t count) {
     *now = (struct fuzz_play){.seed = seed, .shrinking = shrinking};
     playing = now;
+    if (fuzz_keep != NULL) { /* libFuzzer has the alarm */
+        return driver->play(now, steps, count);
+    }
     alarm(SECONDS_UNTIL_STUCK);
     bool agreed = driver->play(now, steps, count);
     alarm(0);
@@ -138,14 +145,26 @@ static _Noreturn void report(const struct fuzz_driver *driver, struct fuzz_play 
     for (size_t i = 0; i < left; i++) {
         fprintf(stderr, "    %s %u\n", driver->verbs[steps[i].verb].name, (unsigned)steps[i].argument);
     }
-    fprintf(stderr, "replay: INTERLOCK_FUZZ_SEED=%llu\n", (unsigned long long)found->seed);
+    if (fuzz_keep == NULL) {
+        fprintf(stderr, "replay: INTERLOCK_FUZZ_SEED=%llu\n", (unsigned long long)found->seed);
+    }
     signal(SIGABRT, SIG_DFL);
     check_failed(__FILE__, __LINE__, "the object and its model agree");
 }
 
+void fuzz_play_steps(const struct fuzz_driver *driver, uint64_t seed, struct fuzz_step *steps, size_t count) {
+    static struct fuzz_play now;
+    if (!play(driver, &now, seed, false, steps, count)) {
+        report(driver, &now, steps, count);
+    }
+}
+
 void fuzz_run(const struct fuzz_driver *driver) {
     static struct fuzz_step steps[LONGEST];
-    static struct fuzz_play now;
+    if (fuzz_keep != NULL) {
+        fuzz_keep(driver);
+        return;
+    }
     running = driver;
     install_handlers();
     const bool seeded = getenv("INTERLOCK_FUZZ_SEED") != NULL;
@@ -158,9 +177,7 @@ void fuzz_run(const struct fuzz_driver *driver) {
     const uint64_t first = seed;
     do {
         size_t count = generate(driver, seed, steps);
-        if (!play(driver, &now, seed, false, steps, count)) {
-            report(driver, &now, steps, count);
-        }
+        fuzz_play_steps(driver, seed, steps, count);
         step_count += count;
         seed++;
     } while (++played < rounds && ilk_now_ns() < end);

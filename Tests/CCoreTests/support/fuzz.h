@@ -53,4 +53,15 @@ uint64_t fuzz_random(uint64_t *state);
 /* Ends the program on a mismatch. */
 void fuzz_run(const struct fuzz_driver *driver);
 
+/* ---- For coverage-guided fuzzing (fuzz_guided.c) ---- */
+
+/* In its program only: takes the driver that fuzz_run would play. */
+void fuzz_keep(const struct fuzz_driver *driver) __attribute__((weak));
+
+/* A verb as often as its weight says, and any argument. */
+struct fuzz_step fuzz_any_step(const struct fuzz_driver *driver, uint64_t *random);
+
+/* Ends the program on a mismatch; leaves out steps until then. */
+void fuzz_play_steps(const struct fuzz_driver *driver, uint64_t seed, struct fuzz_step *steps, size_t count);
+
 #endif

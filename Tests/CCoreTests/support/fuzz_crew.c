@@ -132,6 +132,8 @@ void fuzz_with_crew(const char *name, const struct fuzz_verb *verbs, size_t verb
                     bool (*play)(struct fuzz_play *, const struct fuzz_step *, size_t)) {
     const struct fuzz_driver driver = {name, verbs, verb_count, LONGEST, play};
     fuzz_run(&driver);
-    crew_end(crew);
-    crew = NULL;
+    if (crew != NULL) {
+        crew_end(crew);
+        crew = NULL;
+    }
 }

@@ -139,6 +139,15 @@ enum manner any_manner(uint32_t *random);
 
 /* ---- The program ---- */
 
+#ifdef FUZZ_GUIDED
+/* Several files in the one program of support/fuzz_guided.c: each has its tests run before main, to give their drivers. */
+#define TEST_MAIN(tests)                                                                                     \
+    __attribute__((constructor)) static void give_drivers(void) {                                            \
+        for (size_t i = 0; i < sizeof(tests) / sizeof *(tests); i++) {                                       \
+            (tests)[i].test_func(NULL);                                                                      \
+        }                                                                                                    \
+    }
+#else
 /* All tests, or those named by arguments; an unknown name is an error. */
 #define TEST_MAIN(tests)                                                                                     \
     int main(int argument_count, char **arguments) {                                                         \
@@ -146,6 +155,7 @@ enum manner any_manner(uint32_t *random);
         check(TESTS_CHOSEN(tests) > 0);                                                                      \
         return cmocka_run_group_tests(tests, NULL, NULL);                                                    \
     }
+#endif
 
 /* With `shared_tests` of another file, too. */
 #define TEST_MAIN_WITH_SHARED(shared_tests, tests)                                                           \
