@@ -140,7 +140,7 @@ enum manner any_manner(uint32_t *random);
 /* ---- The program ---- */
 
 #ifdef FUZZ_GUIDED
-/* Several files in the one program of support/fuzz_guided.c: each has its tests run before main, to give their drivers. */
+/* Several files in the one program of support/fuzz_guided.c: each runs its tests before main, to give their drivers. */
 #define TEST_MAIN(tests)                                                                                     \
     __attribute__((constructor)) static void give_drivers(void) {                                            \
         for (size_t i = 0; i < sizeof(tests) / sizeof *(tests); i++) {                                       \
