@@ -128,21 +128,6 @@ struct HistoryChecker<Subject: HistorySubject> {
     }
 }
 
-/// Where threads meet. None sleeps; on a busy machine one that yields at once is long away, and the other alone.
-final class Meeting: Sendable {
-    private let arrived = Atomic<Int>(0)
-
-    /// Returns when `count` have arrived, at this meeting and all before it.
-    func wait(for count: Int) {
-        arrived.add(1, ordering: .acquiringAndReleasing)
-        var probes = 0
-        while arrived.load(ordering: .acquiring) < count {
-            probes += 1
-            if probes > 2_000 { sched_yield() }
-        }
-    }
-}
-
 /// As many as run at the same time.
 private let threads = min(4, max(2, ProcessInfo.processInfo.activeProcessorCount))
 

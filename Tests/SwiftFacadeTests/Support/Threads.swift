@@ -36,6 +36,36 @@ final class TestThread: Sendable {
     }
 }
 
+/// Where threads meet, time after time. They spin, for a thread that wakes another goes on before it; but not for long:
+/// on a busy machine the others need the core, and sched_yield(2) gives up the rest of a time slice.
+final class Meeting: Sendable {
+    private static let probes = 10_000
+
+    private let arrived = Atomic<Int>(0)
+    private let asleep = Atomic<Int>(0)
+    private let last = NSCondition()
+
+    /// Returns when `count` have arrived, at this meeting and all before it.
+    func wait(for count: Int) {
+        if arrived.add(1, ordering: .sequentiallyConsistent).newValue == count { return wake() }
+        for _ in 0..<Self.probes {
+            if arrived.load(ordering: .acquiring) >= count { return }
+        }
+        last.lock()
+        asleep.add(1, ordering: .sequentiallyConsistent)
+        while arrived.load(ordering: .sequentiallyConsistent) < count { last.wait() }
+        asleep.subtract(1, ordering: .relaxed)
+        last.unlock()
+    }
+
+    private func wake() {
+        guard asleep.load(ordering: .sequentiallyConsistent) > 0 else { return }
+        last.lock()
+        last.broadcast()
+        last.unlock()
+    }
+}
+
 /// Runs jobs, and calls a closure on the thread that brings one, which resumes a task.
 final class CallingExecutor: TaskExecutor {
     private let running = Atomic<Int>(0)

@@ -4,8 +4,8 @@
 // a batch before the race and judges them after it:
 //
 //   maker      makes 100                                              judges 100
-//   racer 0              | rendezvous, step | rendezvous, step | …
-//   racer 1              | rendezvous, step | rendezvous, step | …
+//   racer 0              | meeting, step | meeting, step | …
+//   racer 1              | meeting, step | meeting, step | …
 
 import Foundation
 import Synchronization
@@ -44,10 +44,10 @@ enum Race {
         var complaints: [String] = []
         for first in stride(from: 0, to: rounds, by: batch) where complaints.isEmpty {
             let subjects = (first..<min(first + batch, rounds)).map(make)
-            let start = Rendezvous(parties: racers.count)
+            let start = Meeting()
             onThreads(racers.count) { racer in
                 for (number, subject) in subjects.enumerated() {
-                    start.meet(number)
+                    start.wait(for: (number + 1) * racers.count)
                     // The racers take turns at being late.
                     for _ in 0..<(first + number + racer * 7) % 23 * 4 { spin() }
                     racers[racer](subject)
@@ -62,19 +62,6 @@ enum Race {
     }
 
     @inline(never) private static func spin() {}
-}
-
-/// Lets several threads go on together, time after time. Spins: a thread that wakes another comes first.
-private final class Rendezvous: Sendable {
-    private let parties: Int
-    private let arrived = Atomic<Int>(0)
-
-    init(parties: Int) { self.parties = parties }
-
-    func meet(_ number: Int) {
-        arrived.add(1, ordering: .acquiringAndReleasing)
-        while arrived.load(ordering: .acquiring) < (number + 1) * parties { sched_yield() }
-    }
 }
 
 /// An operation that other threads finish, cancel and start, and everything that may happen once.
