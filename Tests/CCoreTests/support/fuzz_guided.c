@@ -4,7 +4,8 @@
  * reach code that no other has reached. scripts/fuzz builds and runs it.
  *
  * An input is a head (the driver, two bytes of seed for the configuration) and steps of five bytes (verb, argument).
- * Mutations keep to whole steps: any part of a sequence is a sequence.
+ * Mutations keep to whole steps: any part of a sequence is a sequence. The drivers are numbered in the order of their
+ * files in CMakeLists.txt: a new file comes last, or fuzz_corpus.txt would speak of other drivers.
  */
 #include "support/fuzz.h"
 
@@ -22,7 +23,11 @@ void fuzz_keep(const struct fuzz_driver *driver) {
 }
 
 static const struct fuzz_driver *driver_of(const uint8_t *input) {
-    return &drivers[input[0] % driver_count];
+    return &drivers[input[0]];
+}
+
+static bool is_sequence(const uint8_t *input, size_t size) {
+    return size >= HEAD && input[0] < driver_count;
 }
 
 static size_t step_count(const uint8_t *input, size_t size) {
@@ -44,7 +49,7 @@ size_t LLVMFuzzerCustomCrossOver(const uint8_t *one, size_t one_size, const uint
 size_t LLVMFuzzerMutate(uint8_t *bytes, size_t size, size_t most);
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size) {
-    if (size < HEAD) {
+    if (!is_sequence(input, size)) {
         return -1; /* not kept */
     }
     struct fuzz_step steps[MOST_STEPS];
@@ -108,9 +113,10 @@ size_t LLVMFuzzerCustomMutator(uint8_t *input, size_t size, size_t most, unsigne
     if (most < HEAD + STEP) {
         return LLVMFuzzerMutate(input, size, most);
     }
-    if (size < HEAD + STEP || fuzz_random(&random) % 64 == 0) { /* a new sequence */
+    if (!is_sequence(input, size) || size < HEAD + STEP || fuzz_random(&random) % 64 == 0) { /* a new one */
         const uint64_t head = fuzz_random(&random);
         memcpy(input, &head, HEAD);
+        input[0] = (uint8_t)(input[0] % driver_count);
         write_step(input + HEAD, fuzz_any_step(driver_of(input), &random));
         return insert_steps(input, HEAD + STEP, most, &random);
     }
@@ -139,7 +145,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *input, size_t size, size_t most, unsigne
 size_t LLVMFuzzerCustomCrossOver(const uint8_t *one, size_t one_size, const uint8_t *other, size_t other_size,
                                  uint8_t *out, size_t most, unsigned seed) {
     uint64_t random = seed;
-    if (one_size < HEAD || other_size < HEAD || driver_of(one) != driver_of(other)) {
+    if (!is_sequence(one, one_size) || !is_sequence(other, other_size) || one[0] != other[0]) {
         return 0;
     }
     const size_t first = (size_t)(fuzz_random(&random) % (step_count(one, one_size) + 1)) * STEP;

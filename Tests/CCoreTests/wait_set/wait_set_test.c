@@ -251,6 +251,31 @@ static void a_semaphore_has_its_turn_beside_what_stays_ready(void **state) {
     ilk_semaphore_destroy(&permits);
 }
 
+/* contract: wait_set.C */
+static void a_set_queues_at_a_semaphore_once_a_wait_comes_to_it(void **state) {
+    (void)state;
+    ilk_wait_set *set;
+    ilk_semaphore permits = ILK_SEMAPHORE_INIT(0);
+    ilk_latch latch;
+    void *keys[2];
+    size_t count;
+    ilk_latch_init(&latch, 0); /* open */
+    check_equal(ilk_wait_set_create(&set), ILK_OK);
+    check_equal(ilk_wait_set_add_latch(set, &latch, &latch), ILK_OK);
+    check_equal(ilk_wait_set_add_semaphore(set, &permits, &permits), ILK_OK);
+    check_equal(ilk_wait_set_wait_until(set, keys, 1, &count, 0), ILK_OK); /* the latch fills it */
+    check_equal(ilk_semaphore_value(&permits), 0);
+    check_equal(ilk_wait_set_wait_until(set, keys, 2, &count, 0), ILK_OK);
+    check(count == 1 && keys[0] == &latch);
+    check_equal(ilk_semaphore_value(&permits), -1);
+    ilk_semaphore_signal(&permits, 1);
+    check(!ilk_semaphore_try_wait(&permits)); /* it is kept for the set */
+    check_equal(ilk_wait_set_wait_until(set, keys, 2, &count, 0), ILK_OK);
+    check_equal(count, 2);
+    ilk_wait_set_destroy(set);
+    ilk_semaphore_destroy(&permits);
+}
+
 /* contract: wait_set.A, wait_set.C, wait_set.D */
 static void an_object_may_be_in_a_set_twice(void **state) {
     (void)state;
@@ -348,6 +373,7 @@ static void a_push_notifies_each_of_many_sets_once(void **state) {
 }
 
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_set_queues_at_a_semaphore_once_a_wait_comes_to_it),
     cmocka_unit_test(an_object_may_be_in_a_set_twice),
     cmocka_unit_test(a_semaphore_has_its_turn_beside_what_stays_ready),
     cmocka_unit_test(idle_members_beside_a_ready_one_are_armed),
