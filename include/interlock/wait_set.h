@@ -55,8 +55,8 @@
  *      members each that stays ready is answered by one of the next n / capacity waits, rounded up, that answer any.
  *   C  A semaphore's permits come in its own order of arrival. The set stands in its queue from the first wait after
  *      it has been added, or has been answered, that comes to it: a wait whose keys are full before does not. A permit
- *      that comes while no thread waits is kept for the next wait. A permit that no wait has answered goes back to the semaphore when the member is removed or the set
- *      destroyed.
+ *      that comes while no thread waits is kept for the next wait. One that no wait has answered goes back to the
+ *      semaphore when the member is removed or the set destroyed.
  *   D  When remove returns the set does not touch the member's object any more: it may be freed. A wait that begins
  *      later does not answer its key; one that had found it ready before may be about to return it.
  *   E  A wake ends the wait that is under way, or the next one, with what is ready then, perhaps nothing; any number
