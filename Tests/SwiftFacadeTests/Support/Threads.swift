@@ -36,14 +36,18 @@ final class TestThread: Sendable {
     }
 }
 
-/// Where threads meet, time after time. They spin, for a thread that wakes another goes on before it; but not for long:
-/// on a busy machine the others need the core, and sched_yield(2) gives up the rest of a time slice.
+/// Where threads meet, time after time, and go on within a microsecond where each has a core, or soon has. So they
+/// yield, and do not sleep: a thread that wakes another goes on before it. But on a busy machine a yield gives up the
+/// rest of a time slice; after one of a millisecond the threads sleep for a while.
 final class Meeting: Sendable {
-    private static let probes = 10_000
+    private static let probes = 100
+    private static let longYield = Duration.milliseconds(1)
+    private static let arrivalsToSleep = 200
 
     private let arrived = Atomic<Int>(0)
+    private let sleepsUpTo = Atomic<Int>(0)
     private let asleep = Atomic<Int>(0)
-    private let last = NSCondition()
+    private let allArrived = NSCondition()
 
     /// Returns when `count` have arrived, at this meeting and all before it.
     func wait(for count: Int) {
@@ -51,18 +55,26 @@ final class Meeting: Sendable {
         for _ in 0..<Self.probes {
             if arrived.load(ordering: .acquiring) >= count { return }
         }
-        last.lock()
+        while sleepsUpTo.load(ordering: .relaxed) < count {
+            let start = ContinuousClock.now
+            sched_yield()
+            if ContinuousClock.now - start > Self.longYield {
+                sleepsUpTo.store(count + Self.arrivalsToSleep, ordering: .relaxed)
+            }
+            if arrived.load(ordering: .acquiring) >= count { return }
+        }
+        allArrived.lock()
         asleep.add(1, ordering: .sequentiallyConsistent)
-        while arrived.load(ordering: .sequentiallyConsistent) < count { last.wait() }
+        while arrived.load(ordering: .sequentiallyConsistent) < count { allArrived.wait() }
         asleep.subtract(1, ordering: .relaxed)
-        last.unlock()
+        allArrived.unlock()
     }
 
     private func wake() {
         guard asleep.load(ordering: .sequentiallyConsistent) > 0 else { return }
-        last.lock()
-        last.broadcast()
-        last.unlock()
+        allArrived.lock()
+        allArrived.broadcast()
+        allArrived.unlock()
     }
 }
 
