@@ -4,6 +4,7 @@
 // shared collection and hands what it reads over through a ring; a task takes it out. Prints "50 lines from 5
 // connections".
 
+import Foundation
 import Interlock
 import NIOCore
 import NIOPosix
@@ -13,16 +14,17 @@ final class Lines: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
     private let lines: MPMCRing<String>
-    private let connections: SafeDictionary<ObjectIdentifier, Int>
+    private let connections: SafeDictionary<UUID, Int>
+    private let connection = UUID()
 
-    init(_ lines: MPMCRing<String>, _ connections: SafeDictionary<ObjectIdentifier, Int>) {
+    init(_ lines: MPMCRing<String>, _ connections: SafeDictionary<UUID, Int>) {
         (self.lines, self.connections) = (lines, connections)
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let text = String(buffer: unwrapInboundIn(data))
         for line in text.split(separator: "\n") {
-            connections.update(forKey: ObjectIdentifier(context.channel), default: 0) { $0 += 1 }
+            connections.update(forKey: connection, default: 0) { $0 += 1 }
             // An event loop must not wait: the ring has room for all.
             precondition(lines.tryPush(String(line)).isPushed, "the ring is full")
         }
@@ -30,7 +32,7 @@ final class Lines: ChannelInboundHandler {
 }
 
 let lines = try MPMCRing<String>(capacity: 64)
-let connections = SafeDictionary<ObjectIdentifier, Int>()
+let connections = SafeDictionary<UUID, Int>()
 let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
 let server = try await ServerBootstrap(group: group)
     .childChannelInitializer { channel in
