@@ -97,7 +97,7 @@ unsigned ex_reach_missing(const ex_scenario *scenario, FILE *to) {
 }
 
 void ex_reach_print(FILE *to) {
-    for (unsigned state = 0; state < EX_STATE_COUNT; state++) {
+    for (unsigned state = EX_NO_STATE + 1; state < EX_STATE_COUNT; state++) {
         if (passed[state] != 0) {
             fprintf(to, "       %-34s %llu of %llu\n", names[state], (unsigned long long)reached[state],
                     (unsigned long long)passed[state]);
