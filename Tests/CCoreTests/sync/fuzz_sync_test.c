@@ -94,8 +94,10 @@ static bool play_semaphore(struct fuzz_play *play, const struct fuzz_step *steps
     check(semaphore != NULL);
     struct semaphore_model m = {.scene = scene_of(play, semaphore)};
     m.permits = (uint32_t)(fuzz_random(&random) % 3);
-    snprintf(play->configuration, sizeof play->configuration, "%u permits", (unsigned)m.permits);
-    ilk_semaphore_init(semaphore, m.permits);
+    const bool barges = fuzz_random(&random) % 2 == 0; /* no thread runs that could take a permit first */
+    snprintf(play->configuration, sizeof play->configuration, "%u permits%s", (unsigned)m.permits,
+             barges ? ", barging" : "");
+    (barges ? ilk_semaphore_init_barging : ilk_semaphore_init)(semaphore, m.permits);
     bool agreed = true;
     for (play->at = 0; agreed && play->at < count; play->at++) {
         const uint32_t argument = steps[play->at].argument;
