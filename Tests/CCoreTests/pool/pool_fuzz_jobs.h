@@ -43,6 +43,7 @@ struct slot {
     uint32_t argument;   /* of its deed */
     bool follows;        /* the awaited group */
     bool is_far;         /* a timer that does not come due */
+    bool cannot_begin;   /* it had not as the pool was closed, and is handed back */
     bool has_child;      /* it was accepted, by the job's own call */
     uint64_t deadline_ns;
     ilk_priority priority;
@@ -270,7 +271,8 @@ static inline void on_hand_back(void *context, ilk_job *job) {
 /* Whether the pool has done with the slot what it promises. After a wait for it, or the pool's end. */
 static inline bool is_right(const struct slot *slot) {
     const unsigned once = slot->state == ACCEPTED ? 1 : 0, child_once = slot->has_child ? 1 : 0;
-    return slot->runs + slot->handed_back == once && slot->child_runs + slot->child_handed_back == child_once;
+    return slot->runs + slot->handed_back == once && !(slot->cannot_begin && slot->runs > 0) &&
+           slot->child_runs + slot->child_handed_back == child_once;
 }
 
 #endif
