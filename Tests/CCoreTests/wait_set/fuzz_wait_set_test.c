@@ -103,6 +103,47 @@ static void destroy_set(struct model *m, struct set *set) {
 
 /* ---- Objects come and go ---- */
 
+/* A thread that was woken to come to a new member counts as asleep until it runs: the value says when it has. */
+static bool has_joined(struct model *m, const struct set *set) {
+    const uint64_t end = give_up_at(m->scene.play);
+    for (int key = 0; key < KEYS; key++) {
+        const struct object *object = set->members[key].object;
+        for (int attempt = 0; object != NULL && object->kind == SEMAPHORE &&
+                              count_of(object) > (int64_t)object->count - object->queued;
+             attempt++) {
+            if (ilk_now_ns() > end) {
+                return fuzz_mismatch(m->scene.play, "a set that sleeps is not in a semaphore's queue");
+            }
+            breathe(attempt);
+        }
+    }
+    return true;
+}
+
+/* The waits that must end do, and the others sleep. */
+static bool sets_settle(struct model *m) {
+    for (int i = 0; i < SETS; i++) {
+        struct set *set = &m->sets[i];
+        m->scene.waiting[i] = set->sleeps && !set->woken && count_members(set, is_ready) == 0;
+    }
+    if (!settles(&m->scene)) {
+        return false;
+    }
+    for (int i = 0; i < SETS; i++) {
+        struct set *set = &m->sets[i];
+        if (m->scene.waiting[i]) {
+            join_queues(m, set, true);
+            if (!has_joined(m, set)) {
+                return false;
+            }
+        } else if (set->sleeps && !judge(m, set, m->scene.crew->actors[i].status, true)) {
+            return false;
+        }
+        begin_turns(set);
+    }
+    return true;
+}
+
 static bool is_awaited_by_an_actor(const struct model *m, const struct object *object) {
     for (int i = SETS; i < ACTORS; i++) {
         if (m->scene.waiting[i] && m->scene.crew->actors[i].object == object->it) {
@@ -112,11 +153,12 @@ static bool is_awaited_by_an_actor(const struct model *m, const struct object *o
     return false;
 }
 
-/* No set touches what it has removed: it may be freed. */
+/* No set touches what it has removed: it may be freed. A permit that one gives back may end the other's wait. */
 static bool renew_object(struct model *m, struct object *object, uint32_t argument) {
     for (int i = 0; i < SETS * KEYS; i++) {
         struct set *set = &m->sets[i / KEYS];
-        if (set->members[i % KEYS].object == object && !remove_member(m, set, i % KEYS)) {
+        if (set->members[i % KEYS].object == object &&
+            (!remove_member(m, set, i % KEYS) || !sets_settle(m))) {
             return false;
         }
     }
@@ -262,27 +304,6 @@ static bool object_step(struct model *m, enum verb verb, uint32_t argument) {
 }
 
 /* ---- After each step ---- */
-
-/* The waits that must end do, and the others sleep. */
-static bool sets_settle(struct model *m) {
-    for (int i = 0; i < SETS; i++) {
-        struct set *set = &m->sets[i];
-        m->scene.waiting[i] = set->sleeps && !set->woken && count_members(set, is_ready) == 0;
-    }
-    if (!settles(&m->scene)) {
-        return false;
-    }
-    for (int i = 0; i < SETS; i++) {
-        struct set *set = &m->sets[i];
-        if (m->scene.waiting[i]) {
-            join_queues(m, set, true);
-        } else if (set->sleeps && !judge(m, set, m->scene.crew->actors[i].status, true)) {
-            return false;
-        }
-        begin_turns(set);
-    }
-    return true;
-}
 
 static bool descriptors_agree(struct model *m) {
     for (int i = 0; i < SETS; i++) {
