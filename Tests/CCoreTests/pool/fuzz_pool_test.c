@@ -139,8 +139,10 @@ static bool pool_end(struct model *m, uint32_t argument) {
     if (argument % 2 == 0) {
         close_now(m);
     }
-    ilk_pool_close(m->shared.pool);
-    m->is_closed = true;
+    if (!m->is_closed) { /* a second close would wake the workers */
+        ilk_pool_close(m->shared.pool);
+        m->is_closed = true;
+    }
     reach_stage(m);
     if (!cancel_far_timers(m) || !sleepers_settle(m) || !wait_for(m, END_OF_POOL, 1)) {
         return false;

@@ -57,11 +57,11 @@ static inline bool submit(struct model *m, uint32_t argument) {
 }
 
 static inline bool submit_many(struct model *m, uint32_t argument) {
-    enum { MOST_AT_ONCE = 6 };
+    enum { MOST_AT_ONCE = 24 }; /* more than a worker takes at once */
     struct slot *slots[MOST_AT_ONCE];
     struct owned *owned[MOST_AT_ONCE];
     ilk_job *jobs[MOST_AT_ONCE];
-    const uint32_t wanted = argument / 3 % (MOST_AT_ONCE + 1);
+    const uint32_t wanted = argument / 3 % 8 == 7 ? MOST_AT_ONCE : argument / 3 % 8;
     uint64_t random = argument;
     uint32_t count = 0;
     for (; count < wanted; count++) {

@@ -237,7 +237,7 @@ static const struct fuzz_verb verbs[] = {
     [ADD] = {"add", 14},        [REMOVE] = {"remove", 5},   [WAIT] = {"wait", 20},
     [WAKE] = {"wake", 2},       [NEW_SET] = {"new_set", 1}, [DESCRIPTOR] = {"descriptor", 1},
     [PUSH] = {"push", 10},      [POP] = {"pop", 8},         [CLOSE] = {"close", 1},
-    [ARM] = {"arm", 4},         [GIVE] = {"give", 7},       [TAKE] = {"take", 2},
+    [ARM] = {"arm", 8},         [GIVE] = {"give", 7},       [TAKE] = {"take", 2},
     [COUNT_DOWN] = {"down", 8}, [SLEEP] = {"sleep", 3},     [NEW] = {"new", 3},
 };
 
