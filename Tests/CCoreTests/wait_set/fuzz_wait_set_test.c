@@ -10,6 +10,11 @@
  *   - a member that stays ready is passed over for as many answers as there are other members;
  *   - the descriptor may be readable beside nothing, but after a wait that timed out.
  * Not played: one semaphore twice in one set, whose places in the queue a value cannot tell apart.
+ *
+ * Has been seen to fail on: a permit that is not given back, or answered twice; an answered member that stays in front;
+ * one watcher of several notified; a latch without its mark; a wake that is not taken, or lost beside nothing ready; a
+ * descriptor that is not raised, or not lowered; a removed member that stays in hand, or in a semaphore's queue; a key
+ * too many; a hook that keeps a set from being notified.
  */
 #include "wait_set/set_fuzz_model.h"
 #include <poll.h>
