@@ -60,7 +60,7 @@ static inline bool submit_many(struct model *m, uint32_t argument) {
     enum { MOST_AT_ONCE = 24 }; /* more than a worker takes at once */
     struct slot *slots[MOST_AT_ONCE];
     struct owned *owned[MOST_AT_ONCE];
-    ilk_job *jobs[MOST_AT_ONCE];
+    ilk_job *jobs[MOST_AT_ONCE] = {NULL};
     const uint32_t wanted = argument / 3 % 8 == 7 ? MOST_AT_ONCE : argument / 3 % 8;
     uint64_t random = argument;
     uint32_t count = 0;
