@@ -10,8 +10,8 @@
  * Has been seen to fail on: a refused, cancelled or handed-back job that stays in its group; sleepers for a group, for
  * an idle pool and in a job's wait that are not woken; a pool that is idle beside a timer or a busy worker; a follower
  * that is submitted twice, or refused by a closed pool; a job on top of one that does not wait for it; jobs lost on the
- * way between deques, inbox and backlog; a timer that comes early, or stays behind a later one; a pool that does not search when it
- * is stuck; figures that do not fall; a thread too many.
+ * way between deques, inbox and backlog; a timer that comes early, or stays behind a later one; a pool that does not
+ * search when it is stuck; figures that do not fall; a thread too many.
  */
 #include "pool/pool_fuzz_submit.h"
 #include <stdio.h>
