@@ -245,8 +245,9 @@ ILK_MUST_USE ilk_status ilk_pool_wait_until(ilk_pool *pool, uint64_t deadline_ns
 
 /* Waits until `pool` is idle, until `deadline_ns` at most, and closes nothing. Idle: every accepted job has ended or
  * was handed back, no timer is set, no job follows a group. So a timer keeps a pool from it until its job has ended, or
- * it is cancelled. Thread-safe; blocks. ILK_OK: it was idle during the call, and may be no more where other threads
- * submit. Misuse: called by one of its jobs. */
+ * it is cancelled; so does a worker that still looks for work, some tens of microseconds after its last job.
+ * Thread-safe; blocks. ILK_OK: it was idle during the call, and may be no more where other threads submit. Misuse:
+ * called by one of its jobs. */
 ILK_MUST_USE ilk_status ilk_pool_wait_idle_until(ilk_pool *pool, uint64_t deadline_ns);
 
 /* Thread-safe. Takes a lock for a moment. */

@@ -13,7 +13,7 @@ COMMON_C_TESTS="allocation contract_ crowd diagnostics fork handlers interrupted
 AREAS=(
     "Sources/CCore/ring include/interlock/spsc.h include/interlock/mpmc.h include/interlock/inline/spsc.h
         include/interlock/inline/mpmc.h include/interlock/inline/ring.h Tests/CCoreTests/rings;
-        spsc mpmc ring_ fuzz_rings cxx_rings wait_set cxx_wait_set examples; spsc* mpmc* ring* event* wait_set*;
+        spsc mpmc ring_ fuzz_rings cxx_rings wait_set fuzz_wait cxx_wait_set examples; spsc* mpmc* ring* event* wait_set*;
         Rings Pool Threads Diagnostics Conformance Fuzz"
     "Sources/CCore/rwlock include/interlock/rwlock.h include/interlock/inline/rwlock.h include/interlock/inline/slots.h
         Tests/CCoreTests/rwlock;
@@ -21,14 +21,16 @@ AREAS=(
         Locks Collections Caching Diagnostics Conformance Fuzz"
     "Sources/CCore/sync include/interlock/semaphore.h include/interlock/latch.h include/interlock/barrier.h
         include/interlock/mutex.h include/interlock/recursive_mutex.h include/interlock/inline/semaphore.h Tests/CCoreTests/sync;
-        semaphore latch barrier mutex recursive_mutex condition park fuzz_locks cxx_sync side_effects wait_set cxx_wait_set;
+        semaphore latch barrier mutex recursive_mutex condition park fuzz_locks cxx_sync side_effects wait_set fuzz_wait
+        cxx_wait_set;
         semaphore* latch* barrier* mutex* recursive_mutex* condition* fork* watched* wait_set*; ."
     "Sources/CCore/condition include/interlock/condition.h include/interlock/inline/predicate.h
-        include/interlock/inline/awaited.h Tests/CCoreTests/condition; condition cxx_condition examples; condition*; ."
+        include/interlock/inline/awaited.h Tests/CCoreTests/condition; condition fuzz_locks cxx_condition
+        examples; condition*; ."
     "Sources/CCore/wait_set include/interlock/wait_set.h include/interlock/inline/notified_set.h
-        Tests/CCoreTests/wait_set; wait_set cxx_wait_set examples; wait_set*; ."
+        Tests/CCoreTests/wait_set; wait_set fuzz_wait cxx_wait_set examples; wait_set*; ."
     "Sources/CCore/pool include/interlock/pool.h Tests/CCoreTests/pool;
-        pool cxx_pool examples; pool* deque*; Pool Jobs Operations Dispatch Threads Caching Fuzz"
+        pool fuzz_pool cxx_pool examples; pool* deque*; Pool Jobs Operations Dispatch Threads Caching Fuzz"
     "Examples/C Examples/CMakeLists.txt Examples/Sources/CCapture; examples;;"
     "Sources/SwiftFacade/Sync/Rings Tests/SwiftFacadeTests/Rings;;; Rings Threads Conformance Fuzz"
     "Sources/SwiftFacade/Sync/Locks Tests/SwiftFacadeTests/Locks;;;
