@@ -151,6 +151,7 @@ struct model {
     uint32_t level, bits;
     int line[ACTORS]; /* those that wait, in the order of their arrival */
     int line_length;
+    bool gone[ACTORS]; /* whom the step has let go */
 };
 
 static bool holds(const struct model *m, actor_call *call, uint32_t wanted) {
@@ -196,16 +197,16 @@ static bool model_begins(struct model *m, int number, actor_call *call, uint32_t
 }
 
 /* Takes the one at this place out of the line. */
-static void model_lets_go(struct model *m, int place, bool (*gone)[ACTORS]) {
+static void model_lets_go(struct model *m, int place) {
     const int number = m->line[place];
-    (*gone)[number] = true;
+    m->gone[number] = true;
     m->scene.waiting[number] = false;
     m->line_length--;
     memmove(m->line + place, m->line + place + 1, (size_t)(m->line_length - place) * sizeof *m->line);
 }
 
 /* Those whose predicates hold now, the first come first. */
-static void model_judges(struct model *m, bool (*gone)[ACTORS]) {
+static void model_judges(struct model *m) {
     for (int place = 0; place < m->line_length;) {
         const int number = m->line[place];
         const uint32_t wanted = m->guarded->parties[number].wanted;
@@ -216,14 +217,14 @@ static void model_judges(struct model *m, bool (*gone)[ACTORS]) {
         if (m->calls[number] == wait_for_bits) {
             m->bits &= ~wanted;
         }
-        model_lets_go(m, place, gone);
+        model_lets_go(m, place);
     }
 }
 
-static void model_signals(struct model *m, int most, bool (*gone)[ACTORS]) {
+static void model_signals(struct model *m, int most) {
     for (int place = 0; place < m->line_length && most > 0;) {
         if (m->calls[m->line[place]] == wait_for_signal) {
-            model_lets_go(m, place, gone);
+            model_lets_go(m, place);
             most--;
         } else {
             place++;
@@ -232,16 +233,16 @@ static void model_signals(struct model *m, int most, bool (*gone)[ACTORS]) {
 }
 
 /* After a change: those that were let go have their answer, and the others were not woken. */
-static bool model_settles(struct model *m, const bool (*gone)[ACTORS]) {
+static bool model_settles(struct model *m) {
     if (!settles(&m->scene)) {
         return false;
     }
     for (int i = 0; i < ACTORS; i++) {
-        if ((*gone)[i] && m->scene.crew->actors[i].status != ILK_OK) {
+        if (m->gone[i] && m->scene.crew->actors[i].status != ILK_OK) {
             return fuzz_mismatch(m->scene.play, "actor %d was woken, and is told %s", i,
                                  ilk_status_name(m->scene.crew->actors[i].status));
         }
-        if ((*gone)[i] && m->guarded->parties[i].found != m->level) {
+        if (m->gone[i] && m->guarded->parties[i].found != m->level) {
             return fuzz_mismatch(m->scene.play, "actor %d found level %u and not %u", i,
                                  (unsigned)m->guarded->parties[i].found, (unsigned)m->level);
         }
@@ -254,6 +255,7 @@ static bool model_settles(struct model *m, const bool (*gone)[ACTORS]) {
         return fuzz_mismatch(m->scene.play, "bits are %u and not %u", (unsigned)m->guarded->bits,
                              (unsigned)m->bits);
     }
+    memset(m->gone, 0, sizeof m->gone);
     return true;
 }
 
@@ -273,21 +275,19 @@ static const struct fuzz_verb verbs[] = {
 };
 
 static bool changes(struct model *m, uint32_t level, uint32_t bits) {
-    bool gone[ACTORS] = {false};
     m->level = level;
     m->bits |= bits;
-    model_judges(m, &gone);
+    model_judges(m);
     lock_take(m->guarded, false);
     m->guarded->level = level;
     m->guarded->bits |= bits;
     lock_leave(m->guarded, false);
-    return model_settles(m, &gone);
+    return model_settles(m);
 }
 
 static bool signals(struct model *m, bool all, uint32_t argument) {
-    bool gone[ACTORS] = {false};
     const bool under_lock = argument % 2 == 0, reads = argument / 2 % 2 == 0;
-    model_signals(m, all ? ACTORS : 1, &gone);
+    model_signals(m, all ? ACTORS : 1);
     if (under_lock) {
         lock_take(m->guarded, reads);
     }
@@ -295,14 +295,13 @@ static bool signals(struct model *m, bool all, uint32_t argument) {
     if (under_lock) {
         lock_leave(m->guarded, reads);
     }
-    return model_settles(m, &gone);
+    return model_settles(m);
 }
 
 static bool touches(struct model *m, bool reads) {
-    const bool gone[ACTORS] = {false};
     lock_take(m->guarded, reads);
     lock_leave(m->guarded, reads);
-    return model_settles(m, &gone);
+    return model_settles(m);
 }
 
 static bool play_step(struct model *m, struct fuzz_step step) {
