@@ -25,7 +25,7 @@ coverage_report() {
     coverage_lcov "$@" | awk -F'[:,]' '
         /^SF:/ {
             split($2, parts, /Sources\/CCore\//)
-            folder = parts[2] == "" || $2 ~ /include/ ? "include" : parts[2]
+            folder = parts[2] == "" || parts[2] ~ /^include/ ? "include" : parts[2]
             sub(/\/.*/, "", folder)
         }
         /^BRDA:/ { all[folder]++; taken[folder] += $5 != "-" && $5 > 0 }
