@@ -3,7 +3,7 @@
 
     reached.py OUTPUT...     what explorers printed with --states
 
-Fails when no scenario reaches a state.
+Fails when no scenario reaches a state, or none in one of the modes.
 """
 
 import collections

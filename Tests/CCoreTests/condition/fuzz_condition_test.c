@@ -25,6 +25,7 @@ struct guarded;
 struct party {
     struct guarded *guarded;
     bool reads;
+    bool elsewhere;         /* waits for signals under the other mutex */
     uint32_t wanted;        /* level or bits */
     uint32_t found;         /* the level under the lock at the end */
     pthread_t thread;       /* the actor's */
@@ -33,7 +34,7 @@ struct party {
 
 struct guarded {
     enum kind kind;
-    ilk_mutex mutex;
+    ilk_mutex mutex, other;
     ilk_rwlock lock;
     ilk_condition condition;
     uint32_t level, bits;
@@ -97,24 +98,26 @@ static ilk_status await_until(struct party *party, ilk_predicate predicate, uint
 static ilk_status signal_until(struct party *party, uint64_t deadline_ns) {
     struct guarded *guarded = party->guarded;
     if (!has_lock(guarded)) {
-        return ilk_condition_wait_until(&guarded->condition, &guarded->mutex, deadline_ns);
+        return ilk_condition_wait_until(&guarded->condition,
+                                        party->elsewhere ? &guarded->other : &guarded->mutex, deadline_ns);
     }
     return party->reads ? ilk_condition_read_wait_until(&guarded->condition, &guarded->lock, deadline_ns)
                         : ilk_condition_write_wait_until(&guarded->condition, &guarded->lock, deadline_ns);
 }
 
-/* ILK_INVALID, which no wait answers, where the lock is not held as it should be, or a predicate does not hold. */
-static ilk_status wait_under_lock(struct actor *actor, ilk_predicate predicate) {
-    struct party *party = actor->object;
-    struct guarded *guarded = party->guarded;
-    party->thread = pthread_self();
-    ilk_atomic_store(&party->judged, 0, memory_order_relaxed);
-    lock_take(guarded, party->reads);
-    ilk_status status = predicate == NULL ? signal_until(party, actor->deadline_ns)
-                                          : await_until(party, predicate, actor->deadline_ns);
-    const int weight = party->reads ? 1 : ACTORS;
+static bool is_alone(struct guarded *guarded, bool reads) {
+    const int weight = reads ? 1 : ACTORS;
     const int others = ilk_atomic_fetch_add(&guarded->inside, weight, memory_order_relaxed);
-    if (party->reads ? others >= ACTORS : others != 0) {
+    (void)ilk_atomic_fetch_sub(&guarded->inside, weight, memory_order_relaxed);
+    return reads ? others < ACTORS : others == 0;
+}
+
+/* ILK_INVALID, which no wait answers, where the lock is not held as it should be, or a predicate does not hold. */
+static ilk_status wait_held(struct party *party, ilk_predicate predicate, uint64_t deadline_ns) {
+    struct guarded *guarded = party->guarded;
+    ilk_status status =
+        predicate == NULL ? signal_until(party, deadline_ns) : await_until(party, predicate, deadline_ns);
+    if (!party->elsewhere && !is_alone(guarded, party->reads)) {
         status = ILK_INVALID;
     }
     if (status == ILK_OK && predicate != NULL && !predicate(party)) {
@@ -124,8 +127,24 @@ static ilk_status wait_under_lock(struct actor *actor, ilk_predicate predicate) 
         guarded->bits &= ~party->wanted;
     }
     party->found = guarded->level;
-    (void)ilk_atomic_fetch_sub(&guarded->inside, weight, memory_order_relaxed);
-    lock_leave(guarded, party->reads);
+    return status;
+}
+
+static ilk_status wait_under_lock(struct actor *actor, ilk_predicate predicate) {
+    struct party *party = actor->object;
+    party->thread = pthread_self();
+    ilk_atomic_store(&party->judged, 0, memory_order_relaxed);
+    if (party->elsewhere) {
+        ilk_mutex_lock(&party->guarded->other);
+    } else {
+        lock_take(party->guarded, party->reads);
+    }
+    const ilk_status status = wait_held(party, predicate, actor->deadline_ns);
+    if (party->elsewhere) {
+        ilk_mutex_unlock(&party->guarded->other);
+    } else {
+        lock_leave(party->guarded, party->reads);
+    }
     return status;
 }
 
@@ -139,6 +158,18 @@ static ilk_status wait_for_bits(struct actor *actor) {
 
 static ilk_status wait_for_signal(struct actor *actor) {
     return wait_under_lock(actor, NULL);
+}
+
+/* Only takes the lock, while the test's own thread has it. */
+static ilk_status pass_through(struct actor *actor) {
+    struct guarded *guarded = ((struct party *)actor->object)->guarded;
+    const uint64_t deadline_ns = actor->deadline_ns;
+    const ilk_status status = has_lock(guarded) ? ilk_rwlock_write_lock_until(&guarded->lock, deadline_ns)
+                                                : ilk_mutex_lock_until(&guarded->mutex, deadline_ns);
+    if (status == ILK_OK) {
+        lock_leave(guarded, false);
+    }
+    return status;
 }
 
 /* ---- The model ---- */
@@ -186,6 +217,7 @@ static bool model_begins(struct model *m, int number, actor_call *call, uint32_t
         return true;
     }
     party->reads = call != wait_for_bits && has_lock(m->guarded) && argument % 2 == 0;
+    party->elsewhere = call == wait_for_signal && !has_lock(m->guarded) && argument % 4 == 1;
     party->wanted = call == wait_for_level ? argument / 2 % 8 : 1 + argument / 2 % 7;
     m->scene.object = party;
     const bool has_limit = argument / 16 % 3 == 0;
@@ -261,17 +293,19 @@ static bool model_settles(struct model *m) {
 
 /* ---- Steps ---- */
 
-enum verb { LEVEL, BITS, SIGNAL, BROADCAST, TOUCH, AWAIT_LEVEL, AWAIT_BITS, WAIT };
+enum verb { LEVEL, BITS, SIGNAL, BROADCAST, TOUCH, BESIDE, HOLD, AWAIT_LEVEL, AWAIT_BITS, WAIT };
 
 static const struct fuzz_verb verbs[] = {
-    [LEVEL] = {"level", 3},
-    [BITS] = {"bits", 3},
-    [SIGNAL] = {"signal", 3},
-    [BROADCAST] = {"broadcast", 1},
-    [TOUCH] = {"touch", 1},
-    [WAIT] = {"wait", 6},
-    [AWAIT_LEVEL] = {"await level", 6},
-    [AWAIT_BITS] = {"await bits", 6},
+    [LEVEL] = {"level", 6},
+    [BITS] = {"bits", 6},
+    [SIGNAL] = {"signal", 6},
+    [BROADCAST] = {"broadcast", 2},
+    [TOUCH] = {"touch", 2},
+    [BESIDE] = {"level beside a locker", 3},
+    [HOLD] = {"hold past a limit", 1},
+    [AWAIT_LEVEL] = {"await level", 12},
+    [AWAIT_BITS] = {"await bits", 12},
+    [WAIT] = {"wait", 12},
 };
 
 static bool changes(struct model *m, uint32_t level, uint32_t bits) {
@@ -298,9 +332,72 @@ static bool signals(struct model *m, bool all, uint32_t argument) {
     return model_settles(m);
 }
 
-static bool touches(struct model *m, bool reads) {
-    lock_take(m->guarded, reads);
-    lock_leave(m->guarded, reads);
+/* The lock is free, also while threads wait under it. */
+static bool touches(struct model *m) {
+    struct guarded *guarded = m->guarded;
+    const bool taken =
+        has_lock(guarded) ? ilk_rwlock_try_write_lock(&guarded->lock) : ilk_mutex_try_lock(&guarded->mutex);
+    if (!taken) {
+        return fuzz_mismatch(m->scene.play, "the lock is free, and a try is refused");
+    }
+    lock_leave(guarded, false);
+    return model_settles(m);
+}
+
+/* Sets the level while another thread sleeps for the lock, or after one has slept for it until its limit. */
+static bool changes_beside(struct model *m, int number, uint32_t level, bool is_late) {
+    if (m->scene.waiting[number]) {
+        return true;
+    }
+    struct party *party = &m->guarded->parties[number];
+    m->scene.object = party;
+    lock_take(m->guarded, false);
+    if (is_late) {
+        const bool agreed = answers(&m->scene, number, pass_through, short_limit(level), ILK_TIMEDOUT);
+        lock_leave(m->guarded, false);
+        return agreed && model_settles(m) && changes(m, level, 0);
+    }
+    if (!waits(&m->scene, number, pass_through)) {
+        return false;
+    }
+    m->scene.waiting[number] = false;
+    m->gone[number] = true;
+    party->found = m->level = m->guarded->level = level;
+    model_judges(m);
+    lock_leave(m->guarded, false);
+    return model_settles(m);
+}
+
+/* A wait with a limit, whose end comes in time, while the lock is held until the limit has passed. */
+static bool ends_before_limit(struct model *m, int number, bool by_signal) {
+    if (m->scene.waiting[number] || (!by_signal && m->level == 8)) {
+        return true;
+    }
+    struct party *party = &m->guarded->parties[number];
+    struct actor *actor = &m->scene.crew->actors[number];
+    party->reads = party->elsewhere = false;
+    party->wanted = 8;
+    m->calls[number] = by_signal ? wait_for_signal : wait_for_level;
+    m->line[m->line_length++] = number;
+    const uint64_t limit = ilk_deadline_in_ns(4000000);
+    tell(actor, m->calls[number], party, limit);
+    for (int attempt = 0; !sleeps_inside(actor) && !is_idle(actor); attempt++) {
+        breathe(attempt);
+    }
+    lock_take(m->guarded, false);
+    if (by_signal) {
+        model_signals(m, ACTORS);
+        ilk_condition_broadcast(&m->guarded->condition);
+    } else {
+        m->level = m->guarded->level = 8;
+        model_judges(m);
+    }
+    const bool in_time = ilk_now_ns() < limit;
+    for (int attempt = 0; ilk_now_ns() <= limit; attempt++) {
+        breathe(attempt);
+    }
+    lock_leave(m->guarded, false);
+    m->gone[number] = in_time; /* otherwise either answer is right */
     return model_settles(m);
 }
 
@@ -316,7 +413,12 @@ static bool play_step(struct model *m, struct fuzz_step step) {
     case BROADCAST:
         return signals(m, step.verb == BROADCAST, step.argument);
     case TOUCH:
-        return touches(m, step.argument % 2 == 0);
+        return touches(m);
+    case BESIDE:
+        return changes_beside(m, (int)(step.argument % ACTORS), step.argument / 8 % 9,
+                              step.argument / 4 % 2 == 0);
+    case HOLD:
+        return ends_before_limit(m, (int)(step.argument % ACTORS), step.argument / 4 % 2 == 0);
     case AWAIT_LEVEL:
     case AWAIT_BITS:
     case WAIT:
@@ -342,6 +444,7 @@ static bool play(struct fuzz_play *play, const struct fuzz_step *steps, size_t c
     guarded->kind = (enum kind)(fuzz_random(&random) % KINDS);
     snprintf(play->configuration, sizeof play->configuration, "under %s", kind_names[guarded->kind]);
     ilk_mutex_init(&guarded->mutex, guarded->kind == INHERITING);
+    ilk_mutex_init(&guarded->other, guarded->kind == INHERITING);
     (guarded->kind == READ_WRITE_PLAIN ? ilk_rwlock_init_plain : ilk_rwlock_init)(&guarded->lock);
     ilk_condition_init(&guarded->condition);
     struct model m = {.scene = scene_of(play, NULL), .guarded = guarded};

@@ -3,7 +3,7 @@
  * Differential fuzzing: random sequences of verbs are played on an object and on a plain model of it, whose
  * answers must be the same. A driver gives its verbs and a function that plays a sequence. On a mismatch this
  * file leaves out steps while the mismatch stays, then prints seed, configuration and the steps left; a
- * crash, a sanitizer's report and a hang print all steps.
+ * crash, a sanitizer's report and a hang print seed, configuration and the number of the step.
  *
  *     INTERLOCK_FUZZ_SECONDS   budget of each driver; 1 if unset
  *     INTERLOCK_FUZZ_ROUNDS    at most so many sequences

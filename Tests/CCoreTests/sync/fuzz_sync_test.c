@@ -35,6 +35,7 @@ static actor_call *const permit_calls[] = {permit_try, permit_until, permit_wait
 
 struct semaphore_model {
     struct scene scene;
+    bool barges;
     uint32_t permits;
     int line[ACTORS];
     int line_length;
@@ -63,18 +64,27 @@ static void semaphore_serve(struct semaphore_model *m, uint32_t permits) {
     m->permits += permits - (uint32_t)served;
 }
 
+/* Permits for waiters count towards the maximum where they may be taken by others. */
+static uint32_t semaphore_room(const struct semaphore_model *m) {
+    return ILK_SEMAPHORE_MAX - m->permits + (m->barges ? 0 : (uint32_t)m->line_length);
+}
+
 static bool semaphore_signal(struct semaphore_model *m, uint32_t permits) {
-    semaphore_serve(m, permits);
-    ilk_semaphore_signal(m->scene.object, permits);
+    if (permits <= semaphore_room(m)) {
+        semaphore_serve(m, permits);
+        ilk_semaphore_signal(m->scene.object, permits);
+    }
     return settles(&m->scene);
 }
 
-/* A few, or one more than there is room for. */
-static bool semaphore_try_signal(struct semaphore_model *m, uint32_t permits, bool fits) {
+/* A few; now and then as many as there is room for, or one more. */
+static bool semaphore_try_signal(struct semaphore_model *m, uint32_t argument) {
+    const uint32_t room = semaphore_room(m);
+    const uint32_t few = argument % 4, much = argument / 4 % 16;
+    const uint32_t permits = much == 0 ? room : much < 4 ? room + 1 : few;
+    const bool fits = permits <= room;
     if (fits) {
         semaphore_serve(m, permits);
-    } else {
-        permits = ILK_SEMAPHORE_MAX + 1 - m->permits + (uint32_t)m->line_length;
     }
     if (ilk_semaphore_try_signal(m->scene.object, permits) != fits) {
         return fuzz_mismatch(m->scene.play, "%u permits were %s", (unsigned)permits,
@@ -97,6 +107,7 @@ static bool play_semaphore(struct fuzz_play *play, const struct fuzz_step *steps
     const bool barges = fuzz_random(&random) % 2 == 0; /* no thread runs that could take a permit first */
     snprintf(play->configuration, sizeof play->configuration, "%u permits%s", (unsigned)m.permits,
              barges ? ", barging" : "");
+    m.barges = barges;
     (barges ? ilk_semaphore_init_barging : ilk_semaphore_init)(semaphore, m.permits);
     bool agreed = true;
     for (play->at = 0; agreed && play->at < count; play->at++) {
@@ -105,7 +116,7 @@ static bool play_semaphore(struct fuzz_play *play, const struct fuzz_step *steps
         if (steps[play->at].verb == S_SIGNAL) {
             agreed = semaphore_signal(&m, argument % 4);
         } else if (steps[play->at].verb == S_TRY_SIGNAL) {
-            agreed = semaphore_try_signal(&m, argument % 4, argument / 4 % 2 == 0);
+            agreed = semaphore_try_signal(&m, argument);
         } else if (!m.scene.waiting[number]) {
             agreed = semaphore_take(&m, number, (enum manner)(argument / ACTORS % 3), argument / ACTORS / 3);
         }
@@ -116,7 +127,7 @@ static bool play_semaphore(struct fuzz_play *play, const struct fuzz_step *steps
         }
     }
     if (agreed) {
-        agreed = semaphore_signal(&m, ACTORS);
+        agreed = semaphore_signal(&m, (uint32_t)m.line_length);
     }
     if (!agreed) {
         crew_abandon();
@@ -236,7 +247,13 @@ static ilk_status barrier_meet(struct actor *actor) {
 }
 
 static ilk_status barrier_meet_until(struct actor *actor) {
+    actor->last = true;
     return ilk_barrier_wait_until(actor->object, actor->deadline_ns, &actor->last);
+}
+
+static ilk_status barrier_meet_blindly(struct actor *actor) {
+    actor->last = false;
+    return ilk_barrier_wait_until(actor->object, actor->deadline_ns, NULL);
 }
 
 enum barrier_verb { B_WAIT, B_WAIT_UNTIL };
@@ -272,7 +289,14 @@ static bool barrier_step(struct scene *scene, int parties, struct fuzz_step step
     if (call == barrier_meet) {
         return waits(scene, number, call);
     }
-    return answers(scene, number, call, short_limit(step.argument), ILK_TIMEDOUT);
+    if (step.argument / ACTORS % 4 == 0) {
+        call = barrier_meet_blindly;
+    }
+    if (!answers(scene, number, call, short_limit(step.argument), ILK_TIMEDOUT)) {
+        return false;
+    }
+    return !scene->crew->actors[number].last ||
+           fuzz_mismatch(scene->play, "actor %d was late, and is told that it was the last", number);
 }
 
 static bool play_barrier(struct fuzz_play *play, const struct fuzz_step *steps, size_t count) {
