@@ -260,7 +260,8 @@ def pool(result):
     yield "Timers", "time a timer", rows
 
 
-OWN_IN_SWIFT = re.compile(r"^(cachedValue|SafeArray|SafeDictionary|value\(.*|through Swift|WorkerPool\b.*|MPMCRing\b.*|SPSCRing\b.*)$")
+OWN_IN_SWIFT = re.compile(r"^(cachedValue|SafeArray|SafeDictionary|value\(.*|through Swift"
+                          r"|(concurrentForEach|concurrentMap|GCD\.sync|WorkerPool|MPMCRing|SPSCRing).*)$")
 # Of several of ours in a cell, the one that it is about.
 SUBJECTS = ("cachedValue",)
 # What ours is made of, and what does without threads: to compare with, but nothing to use instead.

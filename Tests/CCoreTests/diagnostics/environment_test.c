@@ -249,7 +249,7 @@ static void the_longest_path_is_written_and_a_longer_one_is_none(void **state) {
     (void)state;
     enum { LONGEST_PATH = 1023 };
     make_folder();
-    char settings[2048];
+    char settings[4096];
     const char *longest = path_of_length(LONGEST_PATH, "longest.json");
     snprintf(settings, sizeof settings, "file=%s", longest);
     (void)run_program(&(struct program){.what = "busy", .settings = settings});

@@ -7,6 +7,7 @@
 #define INTERLOCK_TESTS_WAIT_SET_SET_FUZZ_MODEL_H
 
 #include "wait_set/set_fuzz_objects.h"
+#include <poll.h>
 #include <string.h>
 
 enum { KEYS = 9, KINDS = 4, OBJECTS = 8 };
@@ -185,6 +186,57 @@ static inline bool judge(struct model *m, struct set *set, ilk_status status, bo
     join_queues(m, set, set->count < set->capacity);
     free(set->keys);
     set->keys = NULL;
+    return true;
+}
+
+/* A thread that was woken to come to a new member counts as asleep until it runs: the value says when it has. */
+static bool has_joined(struct model *m, const struct set *set) {
+    const uint64_t end = give_up_at(m->scene.play);
+    for (int key = 0; key < KEYS; key++) {
+        const struct object *object = set->members[key].object;
+        for (int attempt = 0; object != NULL && object->kind == SEMAPHORE &&
+                              count_of(object) > (int64_t)object->count - object->queued;
+             attempt++) {
+            if (ilk_now_ns() > end) {
+                return fuzz_mismatch(m->scene.play, "a set that sleeps is not in a semaphore's queue");
+            }
+            breathe(attempt);
+        }
+    }
+    return true;
+}
+
+/* ---- What must be so after each step ---- */
+
+static bool descriptors_agree(struct model *m) {
+    for (int i = 0; i < SETS; i++) {
+        struct set *set = &m->sets[i];
+        if (set->descriptor < 0 || set->sleeps) {
+            continue;
+        }
+        struct pollfd descriptor = {.fd = set->descriptor, .events = POLLIN};
+        const bool is_readable = poll(&descriptor, 1, 0) == 1;
+        const bool must = set->woken || count_members(set, is_ready) > 0;
+        if (is_readable ? set->is_quiet : must) {
+            return fuzz_mismatch(m->scene.play, "the descriptor is %sreadable", is_readable ? "" : "not ");
+        }
+    }
+    return true;
+}
+
+/* A wait takes nothing but permits; the set's part of a queue is the model's. */
+static bool objects_agree(struct model *m) {
+    for (int i = 0; i < OBJECTS; i++) {
+        const struct object *object = &m->objects[i];
+        const int64_t expected = (int64_t)object->count - object->queued;
+        if (count_of(object) != expected) {
+            return fuzz_mismatch(m->scene.play, "object %d: a count of %lld and not %lld", i,
+                                 (long long)count_of(object), (long long)expected);
+        }
+        if (is_ring(object) && (misses_a_call(object, ILK_READABLE) || misses_a_call(object, ILK_WRITABLE))) {
+            return fuzz_mismatch(m->scene.play, "object %d: its hook was armed, and not called", i);
+        }
+    }
     return true;
 }
 
