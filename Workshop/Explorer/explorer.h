@@ -93,7 +93,7 @@ typedef struct ex_scenario {
     const char *once_failed[4];
 
     unsigned weight; /* multiplies the budgets of random and PCT runs; 0: 1 */
-    bool slow;       /* too long for the quick selection */
+    bool slow;       /* has the budget of --smoke in the quick selection */
 } ex_scenario;
 
 /* Enters a scenario into the program's list; stands before its initialiser. */

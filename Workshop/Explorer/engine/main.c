@@ -57,7 +57,7 @@ static bool is_asked_for(const ex_scenario *scenario) {
             return true;
         }
     }
-    return options.name_count == 0 && !(options.is_quick && scenario->slow);
+    return options.name_count == 0;
 }
 
 /* A search of one's own choice need not reach what the whole plan does. */
@@ -82,7 +82,7 @@ static unsigned make_plan(const ex_scenario *scenario, bool weak, ex_search *pla
         bound = options.bound;
     }
     uint64_t weight = scenario->weight != 0 ? scenario->weight : 1;
-    const budget *b = options.budget;
+    const budget *b = options.is_quick && scenario->slow ? &smoke : options.budget;
     unsigned count = 0;
     const char *only = options.strategy;
     if (only == NULL || strcmp(only, "dfs") == 0) {
