@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What is destroyed while it is in a wait set.
-#include "cxx/test.hpp"
+#include "cxx/wait_set_calls.hpp"
 
 #include <string>
 
 using interlock::counting_semaphore;
 using interlock::mpmc_ring;
-using interlock::ready_keys;
 using interlock::spsc_ring;
 using interlock::wait_set;
 
 template <class Member> static void destroy_in_a_set(Member *member, wait_set &set) {
-    ready_keys<1> ready;
-    check(!set.try_wait(ready));
+    check(is_idle(set));
     delete member;
 }
 static void spsc_destroyed_in_a_set(void *) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Wait sets of rings, semaphores and latches. The linker puts the functions below before the core's own
-// (CMakeLists.txt).
-#include "cxx/test.hpp"
+// Wait sets of rings, semaphores and latches.
+#include "cxx/wait_set_calls.hpp"
 
 #include <array>
 #include <cerrno>
@@ -24,45 +23,6 @@ using steady = std::chrono::steady_clock;
 using wall = std::chrono::system_clock;
 
 static_assert(!std::is_copy_constructible_v<wait_set> && !std::is_move_constructible_v<wait_set>);
-
-static bool no_memory = false;
-static std::uint64_t asked_deadline;
-
-extern "C" {
-ilk_status __real_ilk_wait_set_create(ilk_wait_set **out);
-ilk_status __real_ilk_wait_set_add_latch(ilk_wait_set *set, ilk_latch *latch, void *key);
-ilk_status __real_ilk_wait_set_wait_until(ilk_wait_set *set, void **keys, std::size_t capacity,
-                                          std::size_t *count, std::uint64_t deadline);
-ilk_status __wrap_ilk_wait_set_create(ilk_wait_set **out);
-ilk_status __wrap_ilk_wait_set_add_latch(ilk_wait_set *set, ilk_latch *latch, void *key);
-ilk_status __wrap_ilk_wait_set_wait_until(ilk_wait_set *set, void **keys, std::size_t capacity,
-                                          std::size_t *count, std::uint64_t deadline);
-
-ilk_status __wrap_ilk_wait_set_create(ilk_wait_set **out) {
-    return no_memory ? ILK_NOMEM : __real_ilk_wait_set_create(out);
-}
-ilk_status __wrap_ilk_wait_set_add_latch(ilk_wait_set *set, ilk_latch *latch, void *key) {
-    return no_memory ? ILK_NOMEM : __real_ilk_wait_set_add_latch(set, latch, key);
-}
-ilk_status __wrap_ilk_wait_set_wait_until(ilk_wait_set *set, void **keys, std::size_t capacity,
-                                          std::size_t *count, std::uint64_t deadline) {
-    asked_deadline = deadline;
-    return __real_ilk_wait_set_wait_until(set, keys, capacity, count, deadline);
-}
-}
-
-template <std::size_t Capacity> static bool holds_only(const ready_keys<Capacity> &ready, const void *key) {
-    return ready.size() == 1 && *ready.begin() == key && ready.end() == ready.begin() + 1 && !ready.empty();
-}
-// Whether exactly the member with `key` is ready.
-static bool is_ready(wait_set &set, const void *key) {
-    ready_keys<4> ready;
-    return set.try_wait(ready) && holds_only(ready, key);
-}
-static bool is_idle(wait_set &set) {
-    ready_keys<1> ready;
-    return !set.try_wait(ready) && ready.empty() && asked_deadline == 0; // it never waits
-}
 
 // ---- Members ----
 
