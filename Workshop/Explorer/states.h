@@ -152,6 +152,16 @@
     STATE(GROUP_WAKES, "the last job of a group wakes a sleeper")                                            \
     STATE(GROUP_WAKES_WORKERS, "the last job of a group wakes workers")                                      \
     STATE(GROUP_FOLLOWED, "the last job of a group submits the one that follows")                            \
+    /* diagnostics/ */                                                                                       \
+    STATE(ORDER_OF_ENDED, "what an order is with has ended before the order is added")                       \
+    STATE(EDGE_MADE_OVER, "an order takes the place of one with what has ended")                             \
+    STATE(EDGE_CHANGES_AS_READ, "an edge is made over while a thread reads it")                              \
+    STATE(EDGE_SEARCHED_AGAIN, "an order is searched again, with fewer guards or more proofs")               \
+    STATE(OBJECT_FOLLOWS, "an object takes the place of one that has ended")                                 \
+    STATE(OBJECT_CHANGES_AS_READ, "an object ends while a thread asks for its address")                      \
+    STATE(TIMES_FOLLOW, "an object gets the times of one that has ended")                                    \
+    STATE(RECORD_TAKEN_OVER, "a thread gets the record of one that has ended")                               \
+    STATE(RECORD_CHANGES_AS_COPIED, "a record changes while it is copied")                                   \
     /* classics/reached.c */                                                                                 \
     STATE(CLASSIC_STATE, "a state of the classic's")                                                         \
     STATE(CLASSIC_ALWAYS, "a state that no thread can be in")

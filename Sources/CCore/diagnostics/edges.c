@@ -7,6 +7,7 @@
  */
 #include "diagnostics/edges.h"
 
+#include "platform/reaches.h"
 #include <stddef.h>
 #include <string.h>
 
@@ -54,8 +55,9 @@ bool ilk__edge_is_known(const struct ilk__order *order) {
      * searched for another edge is taken for searched for this one. */
     ilk_atomic_fence(memory_order_acquire);
     const uint64_t searched = ilk_atomic_load(&edge->searched, memory_order_relaxed); /* LO3 */
-    return joins(&edge->link, order) &&
-           (searched_pairs(searched) & ilk__pair_bit(order->held, order->asked)) != 0 &&
+    const bool joins_still = joins(&edge->link, order);
+    ILK__REACHES(EDGE_CHANGES_AS_READ, !joins_still);
+    return joins_still && (searched_pairs(searched) & ilk__pair_bit(order->held, order->asked)) != 0 &&
            is_searched_as(searched, 0, order->proofs);
 }
 
@@ -137,6 +139,7 @@ static bool add_sighting(struct ilk__edge *edge, const struct ilk__order *order)
     const uint32_t pairs = is_same ? searched_pairs(searched) : 0;
     ilk_atomic_store(&edge->searched, searched_for(pairs | pair, edge->guard_count, order->proofs),
                      memory_order_relaxed); /* LO3 */
+    ILK__REACHES(EDGE_SEARCHED_AGAIN, (searched_pairs(searched) & pair) != 0 && !is_same);
     return (pairs & pair) == 0;
 }
 
@@ -150,6 +153,7 @@ struct ilk__edge *ilk__edge_add(const struct ilk__order *order, struct ilk__edge
     *is_to_be_searched = true;
     edge = (struct ilk__edge *)ilk__index_find(&edges, hash_of_order(order), joins_nothing, NULL);
     if (edge != NULL) {
+        ILK__REACHES(EDGE_MADE_OVER, true);
         make_edge(edge, order);
     } else if (*spare != NULL) {
         edge = *spare;

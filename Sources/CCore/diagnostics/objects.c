@@ -19,6 +19,7 @@
 #include "diagnostics/edges.h"
 #include "diagnostics/rings.h"
 #include "diagnostics/tables.h"
+#include "platform/reaches.h"
 #include "platform/yield.h"
 #include <stddef.h>
 #include <stdlib.h>
@@ -71,7 +72,9 @@ uint64_t ilk__object_id_at(const struct ilk__object *object, const void *address
      * If weaker: its id is taken for that of the object at this address. */
     const uintptr_t seen = ilk_atomic_load(&object->address, memory_order_acquire);
     /* OB12 relaxed: OB10 orders it. */
-    return seen == (uintptr_t)address && ilk_atomic_load(&object->id, memory_order_relaxed) == id ? id : 0;
+    const bool is_same = ilk_atomic_load(&object->id, memory_order_relaxed) == id;
+    ILK__REACHES(OBJECT_CHANGES_AS_READ, !is_same);
+    return seen == (uintptr_t)address && is_same ? id : 0;
 }
 
 bool ilk__object_is_watched_at(const void *address) ILK_NONBLOCKING {
@@ -122,6 +125,7 @@ struct spares {
 static struct ilk__object *free_object(const void *address, struct spares *spares) {
     struct ilk__object *object =
         (struct ilk__object *)ilk__index_find(&objects, ilk__index_hash_of(address), is_free, NULL);
+    ILK__REACHES(OBJECT_FOLLOWS, object != NULL);
     if (object == NULL && spares->object != NULL) {
         object = spares->object;
         spares->object = NULL;
@@ -144,6 +148,7 @@ static bool give_times(struct ilk__object *object, struct spares *spares) {
         return true;
     }
     struct ilk__counters *times = first_free;
+    ILK__REACHES(TIMES_FOLLOW, times != NULL);
     if (times != NULL) {
         first_free = times->next_free;
     } else {

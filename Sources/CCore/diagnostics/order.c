@@ -17,6 +17,7 @@
 #include "diagnostics/stack.h"
 #include "diagnostics/tables.h"
 #include "diagnostics/thread_list.h"
+#include "platform/reaches.h"
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,6 +85,7 @@ static void add_order(struct ilk__order *order, struct ilk__inversion *inversion
         ilk__tables_lock(&before);
         bool is_to_be_searched = false;
         const bool is_current = ilk__order_is_current(order);
+        ILK__REACHES(ORDER_OF_ENDED, !is_current);
         struct ilk__edge *edge =
             is_current ? ilk__edge_add(order, &spare, &is_to_be_searched, &is_full) : NULL;
         if (is_to_be_searched && edge != NULL) {

@@ -7,6 +7,7 @@
 #include "diagnostics/names.h"
 #include "platform/identity.h"
 #include "platform/local.h"
+#include "platform/reaches.h"
 #include <pthread.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -104,6 +105,7 @@ static struct ilk__record *take_free_record(uint32_t thread) {
         /* RC8 acquire, pairs with RC7: we write a record that its last owner has emptied. */
         if (ilk_atomic_compare_exchange(&record->thread, &none, thread, memory_order_acquire,
                                         memory_order_relaxed)) {
+            ILK__REACHES(RECORD_TAKEN_OVER, true);
             return record;
         }
     }
@@ -179,6 +181,7 @@ bool ilk__record_copy(const struct ilk__record *record, struct ilk__record *copy
             ilk_atomic_load(&record->version, memory_order_relaxed) == before) { /* RC2 */
             return true;
         }
+        ILK__REACHES(RECORD_CHANGES_AS_COPIED, true);
         ilk_cpu_relax();
     }
     return false;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Diagnosis in the model: reports are counted, for scenarios to judge; stacks, names and figures are empty; a thread's
- * record is not given back, for a modelled thread has no exit but the scenario's end.
+ * Diagnosis in the model: reports are counted, for scenarios to judge; stacks and names are empty, and of the
+ * figures there is the count of waits; a thread's record is not given back, for a modelled thread has no exit but the
+ * scenario's end.
  */
 #include "diagnosis.h"
 
@@ -57,12 +58,13 @@ void ilk__record_at_exit(struct ilk__record *record) {
 
 void ilk__watchdog_sample(void) {}
 
-/* Counts for people, without a protocol, and many words. */
+/* Counts for people, without a protocol, and many words: one stands for all. */
 void ilk__figures_clear(struct ilk__counters *counters) {
-    (void)counters;
+    ilk_atomic_store(&counters->wait.count, 0, memory_order_relaxed);
 }
 void ilk__figures_add_wait(struct ilk__counters *counters, uint64_t wait_ns) {
-    (void)counters, (void)wait_ns;
+    (void)wait_ns;
+    ilk_atomic_fetch_add(&counters->wait.count, 1, memory_order_relaxed);
 }
 bool ilk__figures_add_hold(struct ilk__counters *counters, uint64_t hold_ns) {
     (void)counters, (void)hold_ns;

@@ -4,6 +4,7 @@
  */
 #include "../model/diagnosis.h"
 #include "../explorer.h"
+#include "../model/core.h" /* as the core: its index and records have these sizes */
 #include <diagnostics/observe.h>
 #include <diagnostics/report.h>
 #include <diagnostics/rings.h>
@@ -17,13 +18,17 @@ static struct {
     uint64_t ordered_id;
 } said;
 
+static void renew(char *object, ilk_object_kind kind) {
+    (void)ilk__object_begin(object, kind, 0, 0);
+}
+
 static void setup_graph(void) {
     *ex_reports() = (struct ex_reports){0};
     ilk_diagnose(ILK_DIAGNOSE_ORDER);
-    (void)ilk__object_begin(&said.a, ILK_OBJECT_MUTEX, 0, 0);
-    (void)ilk__object_begin(&said.b, ILK_OBJECT_MUTEX, 0, 0);
-    (void)ilk__object_begin(&said.c, ILK_OBJECT_MUTEX, 0, 0);
-    (void)ilk__object_begin(&said.g, ILK_OBJECT_MUTEX, 0, 0);
+    renew(&said.a, ILK_OBJECT_MUTEX);
+    renew(&said.b, ILK_OBJECT_MUTEX);
+    renew(&said.c, ILK_OBJECT_MUTEX);
+    renew(&said.g, ILK_OBJECT_MUTEX);
 }
 
 static void take(const char *object) {
@@ -49,9 +54,10 @@ static void b_then_c(void) {
 static void c_then_a(void) {
     take_both(&said.c, &said.a);
 }
+
 static void c_ends(void) {
     ilk__object_forget(&said.c);
-    (void)ilk__object_begin(&said.c, ILK_OBJECT_MUTEX, 0, 0);
+    renew(&said.c, ILK_OBJECT_MUTEX);
 }
 
 static void check_one_inversion(void) {
@@ -142,8 +148,8 @@ EX_SCENARIO(order_followed){
 
 static void setup_readers(void) {
     setup_graph();
-    (void)ilk__object_begin(&said.a, ILK_OBJECT_RWLOCK, 0, 0);
-    (void)ilk__object_begin(&said.b, ILK_OBJECT_RWLOCK, 0, 0);
+    renew(&said.a, ILK_OBJECT_RWLOCK);
+    renew(&said.b, ILK_OBJECT_RWLOCK);
 }
 
 static void take_as(const char *object, enum ilk__share share) {
@@ -225,7 +231,7 @@ static void read_a_then_take_b(void) {
 /* Both orders behind the guard: silent. An upgradable holder keeps another waiting, a reader does not. */
 static void setup_changing(void) {
     setup_graph();
-    (void)ilk__object_begin(&said.a, ILK_OBJECT_RWLOCK, 0, 0);
+    renew(&said.a, ILK_OBJECT_RWLOCK);
     take(&said.g);
     upgradable_a_then_b();
     take(&said.b);
@@ -248,30 +254,73 @@ EX_SCENARIO(order_changing){
     .weak_bound = 2,
 };
 
-/* An edge from a to c is there, and c has ended: the edge from a to b is made in its place. */
+static uint64_t list_of(uint64_t hash) {
+    return hash >> 32 & (ILK__INDEX_FIRST - 1);
+}
+static uint64_t list_of_edge(const char *from, const char *to) {
+    const uint64_t from_id = ilk__object_id(ilk__object_find(from));
+    const uint64_t to_id = ilk__object_id(ilk__object_find(to));
+    return list_of(ilk__index_hash(from_id * 31 + ilk__index_hash(to_id)));
+}
+/* An edge from a to c: as c has ended, the edge from a to b is made in its place. */
 static void setup_made_over(void) {
     setup_graph();
-    (void)ilk__object_begin(&said.a, ILK_OBJECT_RWLOCK, 0, 0);
-    take_as(&said.a, ILK__SHARE_UPGRADABLE);
-    take(&said.c);
-    ilk__watch_release(&said.c, ILK__SHARE_WRITE, NULL);
-    ilk__watch_release(&said.a, ILK__SHARE_UPGRADABLE, NULL);
-    ilk__object_forget(&said.c);
+    renew(&said.a, ILK_OBJECT_RWLOCK);
+    while (list_of_edge(&said.a, &said.c) != list_of_edge(&said.a, &said.b)) {
+        renew(&said.c, ILK_OBJECT_MUTEX);
+    }
     take(&said.b);
     take_as(&said.a, ILK__SHARE_UPGRADABLE);
     ilk__watch_release(&said.a, ILK__SHARE_UPGRADABLE, NULL);
     ilk__watch_release(&said.b, ILK__SHARE_WRITE, NULL);
+    take_as(&said.a, ILK__SHARE_UPGRADABLE);
+    take(&said.c);
+    ilk__watch_release(&said.c, ILK__SHARE_WRITE, NULL);
+    ilk__watch_release(&said.a, ILK__SHARE_UPGRADABLE, NULL);
     check_silence();
+}
+static void read_a_then_take_b_after_end(void) {
+    ilk__object_forget(&said.c);
+    read_a_then_take_b();
 }
 
 EX_SCENARIO(order_made_over){
     .name = "order-made_over",
     .claim = "what was searched for an edge is not taken for searched for the next in its place",
     .setup = setup_made_over,
-    .threads = {upgradable_a_then_b, read_a_then_take_b},
+    .threads = {upgradable_a_then_b, read_a_then_take_b_after_end},
     .check = check_one_inversion,
     .step_limit = 20000,
-    .sc_bound = 3,
+    .sc_bound = 2,
+    .weak_bound = 2,
+};
+
+/* An edge from a to b: as a has ended, the edge from its successor to b or to c is made in its place. */
+static void setup_mixed(void) {
+    setup_graph();
+    a_then_b();
+    const uint64_t list = list_of_edge(&said.a, &said.b);
+    do {
+        renew(&said.a, ILK_OBJECT_MUTEX);
+    } while (list_of_edge(&said.a, &said.b) != list || list_of_edge(&said.b, &said.a) == list);
+    while (list_of_edge(&said.a, &said.c) != list) {
+        renew(&said.c, ILK_OBJECT_MUTEX);
+    }
+    b_then_a();
+    check_silence();
+}
+static void a_then_c(void) {
+    take_both(&said.a, &said.c);
+}
+
+EX_SCENARIO(order_mixed){
+    .name = "order-mixed",
+    .claim = "an edge is not known by one end of its own and one of the edge before it",
+    .setup = setup_mixed,
+    .threads = {a_then_b, a_then_c},
+    .check = check_one_inversion,
+    .step_limit = 20000,
+    .sc_bound = 2,
     .weak_bound = 2,
 };
 
@@ -286,14 +335,10 @@ static struct {
     struct ilk__object *object; /* of both */
 } places;
 
-static uint64_t list_of(const void *object) {
-    return ilk__index_hash((uintptr_t)object) >> 32 & 0xFF;
-}
-
 static void setup_places(void) {
     setup_graph();
     places.second = places.others;
-    while (list_of(places.second) != list_of(&places.first)) {
+    while (list_of(ilk__index_hash_of(places.second)) != list_of(ilk__index_hash_of(&places.first))) {
         places.second++;
     }
     places.object = ilk__object_begin(&places.first, ILK_OBJECT_MUTEX, 0, 0);
@@ -342,6 +387,30 @@ PLACES(object_found, "found", "an object is found at its own address", check_sec
        find_second, second_follows);
 PLACES(object_followed, "followed", "a thread that waits for what ends does not hold what follows it",
        check_second_is_free, take_first, second_follows);
+
+/* The times of an object that has ended go to the next. */
+static void setup_times(void) {
+    setup_graph();
+    ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
+    ilk__figures_add_wait(ilk__object_times(ilk__object_begin(&said.a, ILK_OBJECT_MUTEX, 0, 0)), 1);
+    ilk__object_forget(&said.a);
+}
+static void times_follow(void) {
+    renew(&said.b, ILK_OBJECT_MUTEX);
+}
+static void read_times(void) {
+    const struct ilk__object *object = ilk__object_find(&said.b);
+    const struct ilk__counters *times = object != NULL ? ilk__object_times(object) : NULL;
+    ex_expect(times == NULL || ilk__figure(&times->wait.count) == 0, "it has waits of the object before it");
+}
+
+EX_SCENARIO(object_times){
+    .name = "object-times",
+    .claim = "an object's times are empty as it begins",
+    .setup = setup_times,
+    .threads = {times_follow, read_times},
+    .step_limit = 20000,
+};
 
 /* ---- Records ---- */
 
@@ -444,4 +513,15 @@ EX_SCENARIO(ring_ends){
     .threads = {sample_rings, end_ring},
     .check = check_no_ring,
     .step_limit = 20000,
+};
+
+EX_MUST_REACH(states){
+    {"order-ended", {EX_ORDER_OF_ENDED}},
+    {"order-made_over order-mixed", {EX_EDGE_MADE_OVER}},
+    {"order-mixed", {EX_EDGE_CHANGES_AS_READ}},
+    {"order-changing order-proven_beside", {EX_EDGE_SEARCHED_AGAIN}},
+    {"object-found", {EX_OBJECT_FOLLOWS, EX_OBJECT_CHANGES_AS_READ}},
+    {"object-times", {EX_TIMES_FOLLOW}},
+    {"record-copy", {EX_RECORD_CHANGES_AS_COPIED}},
+    {"record-reused", {EX_RECORD_TAKEN_OVER}},
 };
