@@ -48,6 +48,20 @@ import Testing
         #expect(loop.isComplete)
     }
 
+    @Test func aLoopOfAnyLengthIsHandedOut() {
+        // The body is empty: no run takes any time.
+        let loop = LoopControl("loop", .max, 2)
+        var (pace, next) = (LoopPace(), 0)
+        while let run = loop.take(&pace, at: 1) {
+            #expect(run.lowerBound == next)
+            next = run.upperBound
+        }
+        #expect(next == .max)
+        let wide = LoopControl("loop", .max, .max)
+        pace = LoopPace()
+        #expect(wide.take(&pace, at: 1) == 0..<1 && wide.take(&pace, at: 1) == 1..<2)
+    }
+
     /// The elements of a run that have begun. The fifth throws.
     func begun(_ run: Range<Int>) -> [Int] {
         var begun: [Int] = []

@@ -161,7 +161,7 @@ final class LoopControl: PoolObject {
         pace.adapt(to: workers, at: now)
         return state.withLock { state in
             guard state.next < min(count, state.limit) else { return nil }
-            pace.length = min(pace.length, max(1, (count - state.next) / (8 * workers)))
+            pace.length = min(pace.length, max(1, (count - state.next) / 8 / workers))
             defer { state.next += pace.length }
             return state.next..<state.next + pace.length
         }
@@ -245,9 +245,10 @@ struct LoopPace {
 
     /// The last run has ended.
     fileprivate mutating func adapt(to workers: Int, at now: UInt64) {
-        let target = 2_000 * workers
-        let took = Int(max(now - began, 1))
-        length = max(1, min(2 * length, length * target / took))
+        let target = 2_000 * Double(workers)
+        let ratio = target / Double(max(now - began, 1))
+        // A body that the compiler removes takes no time, for any number of elements: only the doubling limits it.
+        length = max(1, ratio < 2 ? Int(Double(length) * ratio) : 2 * length)
         began = now
     }
 }
