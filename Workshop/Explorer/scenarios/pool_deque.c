@@ -7,7 +7,7 @@
 /* contract: pool.A */
 #include "../explorer.h"
 #include "../history/models.h"
-#define ILK__DEQUE_PLACES 2
+#include "../model/core.h" /* as the core: its deque has this size */
 #include <pool/deque.h>
 #include <string.h>
 
