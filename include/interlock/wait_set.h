@@ -62,7 +62,7 @@
  *   E  A wake ends the wait that is under way, or the next one, with what is ready then, perhaps nothing; any number
  *      of wakes before that wait returns are one. A signal handler may call it, whatever it interrupted. (Not with
  *      the pthread park backend.)
- *   F  Several sets, the ring's hook and threads that wait in the ring go side by side. Each set is told of each
+ *   F  Several sets, the ring's hook and threads that wait in the ring go side by side. Each set is notified of each
  *      change.
  *
  * The descriptor is readable while a member may be ready or a wake has not been answered: the caller then waits with

@@ -22,7 +22,7 @@ final class Handshake: Sendable {
     /// Blocks until given.
     func take(_ count: Int = 1, _ location: SourceLocation = #_sourceLocation) {
         for _ in 0..<count where semaphore.wait(timeout: .now() + Self.limit) == .timedOut {
-            Issue.record("nobody gave the signal", sourceLocation: location)
+            Issue.record("the signal was not given", sourceLocation: location)
             return
         }
     }

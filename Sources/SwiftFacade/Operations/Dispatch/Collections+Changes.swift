@@ -33,9 +33,9 @@ extension SafeArray where Element: Sendable {
 extension SafeDictionary where Key: Sendable, Value: Sendable {
     /// Announces every change from now on, in order, by calling `handler` on `queue`.
     ///
-    /// The change is visible to `handler`, which runs outside the lock, one call of a subscription at a time. The changes
-    /// of ``withWriteLock(_:)`` and of verbs for several entries are announced one by one, in no given order. An entry set to an equal `Equatable` value is not
-    /// announced.
+    /// The change is visible to `handler`, which runs outside the lock, one call of a subscription at a time. The
+    /// changes of ``withWriteLock(_:)`` and of verbs for several entries are announced one by one, in no given order.
+    /// An entry set to an equal `Equatable` value is not announced.
     public func changes(
         deliverOn queue: DispatchQueue = .main,
         _ handler: @escaping @Sendable (Change) -> Void
@@ -47,8 +47,8 @@ extension SafeDictionary where Key: Sendable, Value: Sendable {
 extension SafeSet where Element: Sendable {
     /// Announces every change from now on, in order, by calling `handler` on `queue`.
     ///
-    /// The change is visible to `handler`, which runs outside the lock, one call of a subscription at a time. The changes
-    /// of ``withWriteLock(_:)`` and of verbs for several elements are announced one by one, in no given order.
+    /// The change is visible to `handler`, which runs outside the lock, one call of a subscription at a time. The
+    /// changes of ``withWriteLock(_:)`` and of verbs for several elements are announced one by one, in no given order.
     public func changes(
         deliverOn queue: DispatchQueue = .main,
         _ handler: @escaping @Sendable (Change) -> Void

@@ -7,13 +7,13 @@ import Foundation
 import InterlockPool
 import InterlockSync
 
-/// Ends an ``AsyncOperation``, or a job of a `DispatchGroup` or a ``BoundedRunner``, from the callback of the function it
-/// wraps.
+/// Ends an ``AsyncOperation``, or a job of a `DispatchGroup` or a ``BoundedRunner``, from the callback of the function
+/// it wraps.
 ///
 /// May be kept, and called from any thread any number of times: the first call decides, and runs the operation's hooks
-/// and releases its dependents, leaves the group, or gives the permit back; later ones are ignored. The completion keeps
-/// its operation or group alive. Dropped without a call, it fails the operation with ``OperationAbandoned``, the job with
-/// ``JobAbandoned``.
+/// and releases its dependents, leaves the group, or gives the permit back; later ones are ignored. The completion
+/// keeps its operation or group alive. Dropped without a call, it fails the operation with ``OperationAbandoned``, the
+/// job with ``JobAbandoned``.
 public final class Completion<Value: Sendable>: Sendable {
     let job: any CompletableJob<Value>
 
@@ -36,8 +36,8 @@ public final class Completion<Value: Sendable>: Sendable {
     /// Whether the operation was cancelled; false for a job, which has no cancellation once it has begun.
     public var isCancelled: Bool { job.isCancelled }
 
-    /// The ``AsyncOperation/progress`` of the operation, for the work to report to; of a job, one that nobody else
-    /// sees.
+    /// The ``AsyncOperation/progress`` of the operation, for the work to report to; of a job, one that nothing else
+    /// reads.
     public var progress: Progress { job.progress }
 
     /// Runs `handler` when the operation is cancelled while executing, at once if it has been, also after its end with

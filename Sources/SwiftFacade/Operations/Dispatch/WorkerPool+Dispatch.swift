@@ -11,8 +11,8 @@ extension WorkerPool {
     ///
     /// - Parameters:
     ///   - delivery: Where `completion` runs, by default the main queue, which needs a program that drains it.
-    ///   - completion: Called once, with what `work` returns or throws, or with ``WorkerPoolRunError/notRun(_:)``. It sees
-    ///     all that the work did.
+    ///   - completion: Called once, with what `work` returns or throws, or with ``WorkerPoolRunError/notRun(_:)``. It
+    ///     sees all that the work did.
     public func run<Value: Sendable, Failure: Error>(
         priority: Priority = .normal,
         deliverOn delivery: DispatchQueue = .main,

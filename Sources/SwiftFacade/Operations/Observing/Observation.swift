@@ -33,19 +33,19 @@ final class Observation: Sendable {
         var entries: [Entry] = []
         var lastEntry: UInt64 = 0
         var pending: [(event: Event, entries: [Entry])] = []
-        var told: Told = []
+        var reported: Reported = []
         var isDelivering = false
         /// The end was posted, after which nothing is.
         var isOver = false
     }
 
     /// The events that come once.
-    fileprivate struct Told: OptionSet {
+    fileprivate struct Reported: OptionSet {
         var rawValue: UInt8
-        static let enqueued = Told(rawValue: 1)
-        static let starting = Told(rawValue: 2)
-        static let started = Told(rawValue: 4)
-        static let cancelled = Told(rawValue: 8)
+        static let enqueued = Reported(rawValue: 1)
+        static let starting = Reported(rawValue: 2)
+        static let started = Reported(rawValue: 4)
+        static let cancelled = Reported(rawValue: 8)
     }
 
     private let state = VisibleMutex(State())
@@ -94,7 +94,7 @@ extension Observation.State {
     /// Whether the event is to be delivered; marks those that come once.
     mutating func accepts(_ event: Observation.Event) -> Bool {
         if isOver { return false }
-        let mark: Observation.Told
+        let mark: Observation.Reported
         switch event {
         case .enqueued: mark = .enqueued
         case .starting: mark = .starting
@@ -102,7 +102,7 @@ extension Observation.State {
         case .cancelled: mark = .cancelled
         case .ready, .executing, .produced, .finished: return true
         }
-        return told.insert(mark).inserted
+        return reported.insert(mark).inserted
     }
 
     mutating func next() -> (event: Observation.Event, entries: [Observation.Entry])? {

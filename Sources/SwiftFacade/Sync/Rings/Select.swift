@@ -209,7 +209,7 @@ public final class Select {
     }
 
     /// Runs a closure if a member is ready until `deadline`; nil if none is. Without a deadline it does not wait, and
-    /// the listener is told of what comes after `nil`.
+    /// the listener is notified of what comes after `nil`.
     private func probe(until deadline: UInt64? = nil) throws -> Outcome? {
         while true {
             let news = core.takeNews()

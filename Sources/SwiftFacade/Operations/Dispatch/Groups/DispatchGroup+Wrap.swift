@@ -29,7 +29,7 @@ private final class GroupJob<Output: Sendable>: CompletableJob {
 public struct JobAbandoned: Error, Hashable, CustomStringConvertible {
     /// The job's label.
     public let job: String
-    /// Where it entered its group.
+    /// The file and line at which it entered its group.
     public let origin: String
 
     /// Makes the error.

@@ -27,7 +27,7 @@ public struct RunningJob: Sendable, CustomStringConvertible {
         (self.label, self.file, self.line) = (label, file, line)
     }
 
-    /// Where it entered: file and line.
+    /// The file and line at which it entered.
     public var origin: String { "\(file):\(line)" }
 
     /// The label in quotes, and the place; of a group, with its running jobs.
@@ -38,7 +38,8 @@ public struct RunningJob: Sendable, CustomStringConvertible {
 }
 
 /// A job, from before its `enter` until after its `leave`; with a result, until that is collected.
-// What changes is guarded by the ledger's lock, but for the slot: the one call that lets the job leave writes it before.
+// What changes is guarded by the ledger's lock, but for the slot: the one call that lets the job leave writes it
+// before.
 @usableFromInline
 final class GroupEntry: @unchecked Sendable {
     fileprivate let job: RunningJob
@@ -145,16 +146,16 @@ final class GroupLedger: Sendable {
 
     /// With the jobs of groups that are jobs; of a group that is the job of several, once.
     var running: [RunningJob] {
-        var told: Set<ObjectIdentifier> = []
-        return running(&told)
+        var named: Set<ObjectIdentifier> = []
+        return running(&named)
     }
 
-    private func running(_ told: inout Set<ObjectIdentifier>) -> [RunningJob] {
+    private func running(_ named: inout Set<ObjectIdentifier>) -> [RunningJob] {
         let inside = page.withLock { $0.entries.filter { !$0.hasLeft } }
         return inside.map { entry in
             var job = entry.job
-            if let child = entry.child, told.insert(ObjectIdentifier(child)).inserted {
-                job.jobs = GroupLedger.of(child).running(&told)
+            if let child = entry.child, named.insert(ObjectIdentifier(child)).inserted {
+                job.jobs = GroupLedger.of(child).running(&named)
             }
             return job
         }

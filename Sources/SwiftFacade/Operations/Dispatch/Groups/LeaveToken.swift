@@ -17,7 +17,7 @@ import InterlockSync
 public final class LeaveToken: Sendable {
     /// The name given to ``Dispatch/DispatchGroup/enterToken(_:file:line:)``.
     public var label: String { entry.label }
-    /// Where the token was made.
+    /// The file and line at which the token was made.
     public var origin: String { entry.origin }
 
     private let group: DispatchGroup

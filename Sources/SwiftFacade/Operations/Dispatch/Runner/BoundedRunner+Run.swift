@@ -255,8 +255,8 @@ extension BoundedRunner {
 private struct BeganTooLate: Error {}
 
 extension Promise {
-    /// Work that runs `body`, if it begins before `deadline`, and fulfils the promise with its result, as a part of what
-    /// this task computes for a SingleFlightCache.
+    /// Work that runs `body`, if it begins before `deadline`, and fulfils the promise with its result, as a part of
+    /// what this task computes for a SingleFlightCache.
     fileprivate func fulfilling<Output>(
         _ body: @escaping @Sendable () throws -> Output,
         before deadline: ContinuousClock.Instant?

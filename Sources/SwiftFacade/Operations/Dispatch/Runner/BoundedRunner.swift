@@ -65,8 +65,8 @@ public final class BoundedRunner: Sendable {
 
     // MARK: Suspension
 
-    /// Begins no further job until ``resume()``; those that run go on. Jobs may be submitted meanwhile. May be called any
-    /// number of times; does not wait.
+    /// Begins no further job until ``resume()``; those that run go on. Jobs may be submitted meanwhile. May be called
+    /// any number of times; does not wait.
     public func suspend() { core.suspend() }
 
     /// Lets jobs begin again. One call ends any number of suspensions. Does not wait.

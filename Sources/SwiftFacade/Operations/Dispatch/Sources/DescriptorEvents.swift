@@ -17,8 +17,8 @@ import Darwin
 public struct DescriptorEvent: Hashable, Sendable {
     /// Which.
     public var descriptor: Int32
-    /// The other side has closed, or ended its half of a connection, and nothing is left: a read gives 0 or the error, a
-    /// write fails. It is the last event.
+    /// The other side has closed, or ended its half of a connection, and nothing is left: a read gives 0 or the error,
+    /// a write fails. It is the last event.
     public var isEndOfFile: Bool
     /// The descriptor has an error, which the next read or write gives.
     public var hasError: Bool
@@ -63,14 +63,14 @@ public struct DescriptorUnavailable: Error, Hashable, CustomStringConvertible {
 /// ```
 ///
 /// An event comes when it is asked for: the descriptor is watched while a task waits, and no event is kept but one that
-/// a task has just asked for. So a loop is told again until it has read what there is, and there are no events while its
-/// body runs. A regular file, which the system cannot wait for, is always ready; its end is what a read says.
+/// a task has just asked for. So a loop gets an event again until it has read what there is, and there are no events
+/// while its body runs. A regular file, which the system cannot wait for, is always ready; its end is what a read says.
 ///
 /// The descriptor stays the program's, which closes it. The sequence has let go of it when a loop over it has ended, or
 /// ``finished()`` returns: then the program may close it. Where a loop was left before its end, Linux lets go at once,
 /// and Darwin a moment later, for which ``finished()`` waits. When it is closed before, an iterator throws
-/// ``DescriptorUnavailable`` when it is next asked, also where the number has come to stand for another file; a task that
-/// waits at that moment is told nothing, and waits until it is cancelled.
+/// ``DescriptorUnavailable`` when it is next asked, also where the number has come to stand for another file; a task
+/// that waits at that moment gets no event, and waits until it is cancelled.
 ///
 /// The sequence ends after the event for the end of the file, when its task is cancelled, its last iterator is dropped,
 /// the sequence is dropped before it has one, or with ``cancel()``. It may be used from any thread; with several
@@ -168,7 +168,8 @@ public final class DescriptorEvents: AsyncSequence, Sendable {
 enum DescriptorUse: Sendable { case reading, writing }
 
 extension GCD {
-    /// The moments at which `descriptor` can be read without blocking, or has come to its end; see ``DescriptorEvents``.
+    /// The moments at which `descriptor` can be read without blocking, or has come to its end; see
+    /// ``DescriptorEvents``.
     ///
     /// - Throws: ``DescriptorUnavailable``, before anything is watched: it is not open for reading, or cannot be waited
     ///   for (a directory).
@@ -176,7 +177,7 @@ extension GCD {
         DescriptorEvents(try DescriptorWatch(descriptor, for: .reading))
     }
 
-    /// The moments at which `descriptor` can be written without blocking, or nobody reads it any more; see
+    /// The moments at which `descriptor` can be written without blocking, or has no reader any more; see
     /// ``DescriptorEvents``.
     ///
     /// - Throws: as ``readable(_:)``, for writing.

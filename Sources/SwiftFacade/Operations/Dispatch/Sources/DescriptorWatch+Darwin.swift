@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A descriptor where libdispatch's own source tells of the end and of errors: the source is suspended between events,
-// and resumed to be cancelled, because releasing a suspended source traps. kqueue(2) says nothing of a regular file at its
-// end: one is always ready here, and its source stays suspended.
+// and resumed to be cancelled, because releasing a suspended source traps. kqueue(2) says nothing of a regular file at
+// its end: one is always ready here, and its source stays suspended.
 
 #if !os(Linux)
 import Darwin

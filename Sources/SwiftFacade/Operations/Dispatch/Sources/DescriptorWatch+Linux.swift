@@ -2,8 +2,8 @@
 //
 // A descriptor on Linux: an epoll set of its own, with one registration that is good for one event, and a source of
 // libdispatch that reads the set. Why not a source for the descriptor itself: libdispatch does not pass on an error
-// without readiness (the reader of a full pipe has gone), but spins on it; it says nothing of a descriptor that cannot be
-// registered; and one that was closed too early is in its tables under a number that another file gets.
+// without readiness (the reader of a full pipe has gone), but spins on it; it says nothing of a descriptor that cannot
+// be registered; and one that was closed too early is in its tables under a number that another file gets.
 //
 //   next ─▶ arm: registration on ─▶ ready ─▶ set readable ─▶ source ─▶ mailbox ─▶ next
 //
@@ -97,7 +97,7 @@ final class DescriptorWatch: Sendable {
         if happened.isEmpty { return }
         let isEnd =
             switch use {
-            // What is left is told first.
+            // The events that are left come first.
             case .reading: !happened.isDisjoint(with: [.hungUp, .ended]) && !hasMore()
             case .writing: happened.contains(.hungUp) || happened.contains(.error) && !canBeWritten(happened)
             }

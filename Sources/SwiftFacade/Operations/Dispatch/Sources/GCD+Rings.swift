@@ -7,8 +7,8 @@ import InterlockPool
 import InterlockSync
 
 extension GCD {
-    /// Calls `body` with each element of `ring` on `queue`, until the events that are returned are cancelled or dropped,
-    /// or the ring is closed and drained; see ``RingEvents``. Other consumers may pop beside it.
+    /// Calls `body` with each element of `ring` on `queue`, until the events that are returned are cancelled or
+    /// dropped, or the ring is closed and drained; see ``RingEvents``. Other consumers may pop beside it.
     ///
     /// - Parameter queue: by default the main queue, which needs a program that drains it.
     public static func elements<Element: ~Copyable>(

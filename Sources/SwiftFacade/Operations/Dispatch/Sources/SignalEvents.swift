@@ -14,15 +14,15 @@ import InterlockSync
 /// }
 /// ```
 ///
-/// From its creation on, the sequence receives its signals, and they do nothing else: their default action and a handler
-/// that the program had installed are set aside. When the last sequence for a signal ends, what was there before is put
-/// back, unless the program has installed a handler since. Several sequences for one signal each get every event. Events
-/// that are not taken are merged: one for each signal waits, with its count. A signal that every thread blocks is not
-/// received.
+/// From its creation on, the sequence receives its signals, and they do nothing else: their default action and a
+/// handler that the program had installed are set aside. When the last sequence for a signal ends, what was there
+/// before is put back, unless the program has installed a handler since. Several sequences for one signal each get
+/// every event. Events that are not taken are merged: one for each signal waits, with its count. A signal that every
+/// thread blocks is not received.
 ///
 /// The sequence ends when its task is cancelled, its last iterator is dropped, the sequence is dropped before it has
-/// one, or with ``cancel()``. When it has ended, its signals act as before. It may be used from any thread; with several
-/// iterators each event goes to one of them.
+/// one, or with ``cancel()``. When it has ended, its signals act as before. It may be used from any thread; with
+/// several iterators each event goes to one of them.
 public final class SignalEvents: AsyncSequence, Sendable {
     fileprivate let core: SignalCore
 

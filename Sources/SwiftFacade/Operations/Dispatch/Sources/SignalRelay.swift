@@ -2,8 +2,8 @@
 //
 // Signals, from the handler of the process to a pipe that libdispatch reads: the handler writes one byte for each. Why
 // not libdispatch's signal source: on Linux it installs its handler once in the life of the process. After the default
-// action has been given back, its next source for the signal lets the process end. And it tells one of many signals: each
-// is raised again for its manager's thread, where the system counts them once.
+// action has been given back, its next source for the signal lets the process end. And it tells one of many signals:
+// each is raised again for its manager's thread, where the system counts them once.
 //
 // A pipe is made with the first sequence for its signal and stays for the life of the process: a handler may be about
 // to write to it when the last sequence ends. It is emptied when the next one begins. What the process had set up for
@@ -79,7 +79,7 @@ enum SignalRelay {
     private static let state = VisibleMutex(State())
     private static let queue = DispatchQueue(label: "interlock.signals")
 
-    /// From now on `mailbox` is told of the signal, and the signal does nothing else.
+    /// From now on `mailbox` gets the signal, and the signal does nothing else.
     static func add(
         _ mailbox: EventMailbox<SignalEvent>,
         to signal: UnixSignal
@@ -108,7 +108,7 @@ enum SignalRelay {
             return listening.source
         }
         guard let source else {
-            // Behind an event that is being told.
+            // An event may be under way there: the end comes after it.
             return queue.async(execute: ended)
         }
         source.cancel(ended)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The ends of a source: several signals or iterators, of which the last ends it, and a closure that is told of the end.
+// The ends of a source: several signals or iterators, of which the last ends it, and a closure that is called at the
+// end.
 
 import Dispatch
 import InterlockPool

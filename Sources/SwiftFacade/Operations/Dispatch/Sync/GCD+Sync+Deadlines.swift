@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Waiting for a queue with a limit. libdispatch's `sync` has none, cannot be given up, and answers no question whether a
-// queue is free: a `sync` that found it taken a moment later would wait without a limit. So the work is sent by `async`
-// and claimed when it begins, or given up by the waiter, whichever is first.
+// Waiting for a queue with a limit. libdispatch's `sync` has none, cannot be given up, and answers no question whether
+// a queue is free: a `sync` that found it taken a moment later would wait without a limit. So the work is sent by
+// `async` and claimed when it begins, or given up by the waiter, whichever is first.
 
 import Dispatch
 import InterlockPool
@@ -13,8 +13,8 @@ extension GCD {
     ///
     /// The limit is on the wait for the queue, not on `body`. The queue runs `body` on a thread of its own while the
     /// calling one waits: two changes of threads, where ``sync(on:_:)`` on a free queue has none and costs a hundredth.
-    /// A call takes 7.6 µs, of which 5.2 are libdispatch's `async` and a semaphore. What would wait for itself is misuse, also with a
-    /// limit.
+    /// A call takes 7.6 µs, of which 5.2 are libdispatch's `async` and a semaphore. What would wait for itself is
+    /// misuse, also with a limit.
     ///
     /// - Returns: `nil` if `body` had not begun in time: it will not run, and nothing of it is left.
     @available(*, noasync, message: "it blocks the thread; use `try await GCD.run(on:until:)`")
@@ -26,8 +26,8 @@ extension GCD {
         try claimed(on: queue, InterlockSync.deadline(at: deadline), body)?.get()
     }
 
-    /// Runs `body` on `queue` and blocks until it has ended, if it begins within `timeout`. The limit is on the wait for
-    /// the queue, not on `body`. What would wait for itself is misuse.
+    /// Runs `body` on `queue` and blocks until it has ended, if it begins within `timeout`. The limit is on the wait
+    /// for the queue, not on `body`. What would wait for itself is misuse.
     ///
     /// - Returns: `nil` if `body` had not begun in time: it will not run, and nothing of it is left.
     @available(*, noasync, message: "it blocks the thread; use `try await GCD.run(on:timeout:)`")

@@ -99,10 +99,10 @@ final class QueueTag: Sendable {
         else { return nil }
         let new = QueueTag(label: label, width: .unknown)
         // The values that the overlay makes for a queue of its own: its `getSpecific` finds them in this one.
-        let lender = DispatchQueue(label: "")
-        lender.setSpecific(key: new.ownKey, value: true)
-        lender.setSpecific(key: key, value: new)
-        let (own, value) = lender.sync { () -> (UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) in
+        let ownQueue = DispatchQueue(label: "")
+        ownQueue.setSpecific(key: new.ownKey, value: true)
+        ownQueue.setSpecific(key: key, value: new)
+        let (own, value) = ownQueue.sync { () -> (UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) in
             (
                 ilk__dispatch_get_specific(address(of: new.ownKey)),
                 ilk__dispatch_get_specific(address(of: key))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One alarm on one clock, which holds no thread while it runs. On the clocks of the system it is a timer of libdispatch
-// (`Task.sleep` would need a thread of the cooperative pool to begin, and those may all be blocked); on any other clock,
-// a test's, a task that sleeps on it.
+// (`Task.sleep` would need a thread of the cooperative pool to begin, and those may all be blocked); on any other
+// clock, a test's, a task that sleeps on it.
 //
 // The alarm and `cancel()` race to claim the work (PendingWork.swift): it is freed, with its captures, at once.
 

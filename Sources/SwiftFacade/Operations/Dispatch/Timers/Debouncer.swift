@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Of values that come in quick succession the last one is delivered, when no further one has come for a while.
+// The last of values that come in quick succession is delivered, when no further one has come for a while.
 
 import Dispatch
 import InterlockPool

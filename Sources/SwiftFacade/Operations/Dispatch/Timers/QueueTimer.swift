@@ -10,8 +10,8 @@ import InterlockSync
 /// ``GCD/timer(every:after:leeway:on:_:)`` and ``GCD/timer(after:leeway:on:_:)``.
 ///
 /// The *n*-th moment of a repeating timer is due at its start and *n* - 1 intervals, whatever the handlers took. The
-/// handler is not called before its moment by the monotonic clock, on Linux `CLOCK_MONOTONIC`, and one call at a time. A
-/// moment that passes while the queue is busy or the handler runs is not lost: the next call tells how many it stands
+/// handler is not called before its moment by the monotonic clock, on Linux `CLOCK_MONOTONIC`, and one call at a time.
+/// A moment that passes while the queue is busy or the handler runs is not lost: the next call tells how many it stands
 /// for.
 ///
 /// The timer ends when it is cancelled, when it is dropped, suspended or not, or when it has fired once. Its handler is
@@ -55,11 +55,12 @@ public final class QueueTimer: Sendable {
     public func suspend() { core.suspend() }
 
     /// Lets a suspended timer go on, on its grid. Moments that passed meanwhile are not made up for;
-    /// ``TimerTick/count`` leaves them out. A timer that fires once, whose moment has passed, fires as soon as possible.
+    /// ``TimerTick/count`` leaves them out. A timer that fires once, whose moment has passed, fires as soon as
+    /// possible.
     public func resume() { core.resume() }
 
     /// Gives the timer another start and interval. The moments count from 1 again, and those of before that were not
-    /// told are dropped. A suspended timer stays suspended.
+    /// delivered are dropped. A suspended timer stays suspended.
     ///
     /// - Parameters:
     ///   - interval: from each moment to the next; zero or less is misuse.
@@ -88,8 +89,8 @@ public final class QueueTimer: Sendable {
     /// - Throws: `CancellationError` at once if the awaiting task is cancelled; the timer is not touched.
     public func finished() async throws(CancellationError) -> Bool { try await core.finished(until: nil)! }
 
-    /// Suspends the task until the timer has ended and no handler runs, until `deadline` at most. What the handler did is
-    /// visible.
+    /// Suspends the task until the timer has ended and no handler runs, until `deadline` at most. What the handler did
+    /// is visible.
     ///
     /// - Returns: true if the timer has fired once, false if it was cancelled or dropped, `nil` if it had not ended in
     ///   time; it goes on.
@@ -120,7 +121,7 @@ extension GCD {
     ///   - delay: from now to the first moment; by default the interval. Zero or less means as soon as possible.
     ///   - leeway: how much later the system may fire to save power. libdispatch for Linux makes no use of it.
     ///   - queue: by default the main queue, which needs a program that drains it.
-    ///   - handler: told how many moments a call stands for.
+    ///   - handler: gets the number of moments that a call stands for.
     public static func timer(
         every interval: Duration,
         after delay: Duration? = nil,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Of values that come in quick succession at most one an interval is delivered: the first, the last, or both.
+// At most one value an interval is delivered of those that come in quick succession: the first, the last, or both.
 
 import Dispatch
 import InterlockPool

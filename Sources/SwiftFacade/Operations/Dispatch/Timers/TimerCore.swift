@@ -119,7 +119,7 @@ final class TimerCore: Sendable {
         var over: (any PortTimer)?
         let work: Work? = locked.withLock { state in
             guard state.phase == .scheduled else { return nil }
-            tick = state.schedule.tell(at: now)
+            tick = state.schedule.deliver(at: now)
             if tick == nil {
                 // Early, or left from before it was set anew.
                 state.set()

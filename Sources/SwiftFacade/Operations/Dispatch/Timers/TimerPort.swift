@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where timers get their moments from: libdispatch's timer sources, or a test that moves the clock by hand.
+// Timers get their moments from a port: libdispatch's timer sources, or a test that moves the clock by hand.
 //
 // Why libdispatch and not the pool's timers: it fires on the queue that was asked for without a thread in between, its
-// repeating source stays on its grid and needs no system call for a firing but those of its manager thread, and it holds
-// no second thread. Its port for Linux sets one timerfd to the earliest moment of all timers. It does not use the leeway
-// there: a timer fires at its moment, and nothing is gathered.
+// repeating source stays on its grid and needs no system call for a firing but those of its manager thread, and it
+// holds no second thread. Its port for Linux sets one timerfd to the earliest moment of all timers. It does not use the
+// leeway there: a timer fires at its moment, and nothing is gathered.
 
 import Dispatch
 import InterlockPool
@@ -25,7 +25,8 @@ protocol TimerPort: AnyObject, Sendable {
 }
 
 protocol PortTimer: AnyObject, Sendable {
-    /// Sets the timer anew: at `moment`, and after it each `interval`, unless that is `forever`. Runs nothing of others.
+    /// Sets the timer anew: at `moment`, and after it each `interval`, unless that is `forever`. Runs nothing of
+    /// others.
     func set(at moment: TimerInstant, every interval: UInt64, leeway: UInt64)
     /// Frees `fire`, and has `ended` called. Once.
     func cancel()

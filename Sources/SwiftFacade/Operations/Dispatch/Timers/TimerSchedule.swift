@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The grid of a timer's moments, and how many of them have been told: the n-th is due at start + (n - 1) × interval,
-// whatever the handlers took. Moments are counted from the clock, not from what fires, so a firing too many tells
-// nothing, and one too few is told by the next.
+// The grid of a timer's moments, and how many of them have been delivered: the n-th is due at start + (n - 1) ×
+// interval, whatever the handlers took. Moments are counted from the clock, not from what fires, so a firing too many
+// delivers nothing, and what one too few leaves, the next delivers.
 
 import Dispatch
 import InterlockPool
@@ -24,7 +24,7 @@ struct TimerSchedule {
     /// `forever` for a timer that fires once.
     let interval: UInt64
     let leeway: UInt64
-    /// The moments that were told, or passed while the timer was suspended.
+    /// The moments that were delivered, or passed while the timer was suspended.
     private var passed = 0
 
     /// From durations, of whole nanoseconds, rounded up.
@@ -37,9 +37,9 @@ struct TimerSchedule {
 
     var isOnce: Bool { interval == forever }
 
-    /// The firing for what is due and not told; nil where there is nothing.
+    /// The firing for what is due and not delivered; nil where there is nothing.
     @inline(__always)
-    mutating func tell(at now: TimerInstant) -> TimerTick? {
+    mutating func deliver(at now: TimerInstant) -> TimerTick? {
         guard now >= next, next != forever else { return nil }
         // None for a timer that fires once.
         let late = (now - next) / interval
@@ -53,6 +53,6 @@ struct TimerSchedule {
 
     /// Passes over what is due. The moment of a timer that fires once stays.
     mutating func skip(to now: TimerInstant) {
-        if !isOnce { _ = tell(at: now) }
+        if !isOnce { _ = deliver(at: now) }
     }
 }

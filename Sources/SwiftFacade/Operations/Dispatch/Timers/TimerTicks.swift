@@ -12,9 +12,9 @@ import InterlockSync
 /// for await tick in GCD.ticks(every: .seconds(1)) { crawl(url) }
 /// ```
 ///
-/// Each iterator starts a timer of its own when it is made. Moments that pass while the loop's body runs are told by the
-/// next ``TimerTick``, in its ``TimerTick/count``: no more than one waits. No thread is held by the wait. The loop ends
-/// when its task is cancelled; the timer has ended then. It ends with the iterator, too.
+/// Each iterator starts a timer of its own when it is made. Moments that pass while the loop's body runs are counted by
+/// the next ``TimerTick``, in its ``TimerTick/count``: no more than one waits. No thread is held by the wait. The loop
+/// ends when its task is cancelled; the timer has ended then. It ends with the iterator, too.
 public struct TimerTicks: AsyncSequence, Sendable {
     let interval: Duration
     let delay: Duration

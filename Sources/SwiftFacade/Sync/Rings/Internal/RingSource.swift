@@ -31,7 +31,7 @@ package final class RingSource: WaitSetListener, @unchecked Sendable {
 
     private struct State {
         var phase = Phase.working
-        /// The listener was told while the source was working.
+        /// The listener was notified while the source was working.
         var isMarked = false
         var isCancelled = false
         var closingError: (any Error)?
@@ -159,7 +159,7 @@ package final class RingSource: WaitSetListener, @unchecked Sendable {
         let work = work.take()
         work?.set.destroy()
         itself = nil
-        // Released before the end is told.
+        // Released before the end is reported.
         _ = consume work
         ended.fulfil(())
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The C wait set under a Swift face: one waiter, and members known by an address. What waits without a thread, a task
-// or the jobs of a queue, is told by a listener:
+// or the jobs of a queue, is notified by a listener:
 //
 //   waiter                                    the set            the thread that pushes, signals, …
 //   takes the listener's mark down
@@ -9,14 +9,14 @@
 //   the mark is up? goes round                                   pushes an element
 //   suspends, or its job ends                 goes off ────────▶ listener: raises the mark, has the waiter go on
 //
-// Forbidden: the element is pushed, and the waiter suspends. The listener may be told once more, late: the waiter finds
-// nothing then, and suspends anew.
+// Forbidden: the element is pushed, and the waiter suspends. The listener may be called once more, late: the waiter
+// finds nothing then, and suspends anew.
 //
 // A set is destroyed by its owner, never by a listener: that waits until the listener has returned.
 
 import CInterlock
 
-/// Told that a member of a set may have become ready. On any thread, in the middle of its push or signal.
+/// Called as a member of a set may have become ready: on any thread, in the middle of its push or signal.
 protocol WaitSetListener: AnyObject, Sendable {
     func tell()
 }
@@ -52,7 +52,7 @@ struct WaitSet: Sendable {
         )
     }
 
-    /// By the owner, with no wait under way. Afterwards the listener is not told any more.
+    /// By the owner, with no wait under way. Afterwards the listener is not called any more.
     func destroy() { ilk_wait_set_destroy(set) }
 
     /// Swift's own objects end likewise.
