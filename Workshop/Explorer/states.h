@@ -159,6 +159,7 @@
     STATE(EDGE_SEARCHED_AGAIN, "an order is searched again, with fewer guards or more proofs")               \
     STATE(OBJECT_FOLLOWS, "an object takes the place of one that has ended")                                 \
     STATE(OBJECT_CHANGES_AS_READ, "an object ends while a thread asks for its address")                      \
+    STATE(INDEX_GROWS, "an index gets another table")                                                        \
     STATE(TIMES_FOLLOW, "an object gets the times of one that has ended")                                    \
     STATE(RECORD_TAKEN_OVER, "a thread gets the record of one that has ended")                               \
     STATE(RECORD_CHANGES_AS_COPIED, "a record changes while it is copied")                                   \

@@ -5,6 +5,7 @@
 #include "diagnostics/index.h"
 
 #include "diagnostics/tables.h"
+#include "platform/reaches.h"
 #include <stdlib.h>
 
 static uint32_t newest_table(const struct ilk__index *index) {
@@ -74,6 +75,7 @@ void ilk__index_grow(struct ilk__index *index) {
     }
     ilk__tables_lock(&before);
     const bool is_first = newest_table(index) == newest; /* no other thread has made it */
+    ILK__REACHES(INDEX_GROWS, is_first);
     if (is_first) {
         ilk_plain_write(&index->later[newest], sizeof index->later[0]);
         index->later[newest] = lists;

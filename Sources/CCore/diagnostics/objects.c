@@ -292,7 +292,7 @@ bool ilk__object_add_traits(struct ilk__object *object, uint32_t traits) {
     if (ilk__object_has_traits(object, traits)) {
         return false;
     }
-    /* OB7 relaxed: each trait is a fact by itself, and stays; LO6 orders it with the searches for cycles. */
+    /* OB7 relaxed: each trait is a fact by itself, and stays; order.c says how searches for cycles see it. */
     return (ilk_atomic_fetch_or(&object->traits, traits, memory_order_relaxed) & traits) != traits;
 }
 

@@ -6,6 +6,8 @@
  * Proofs. Whether a cycle may deadlock also depends on what its objects have proven to be: readers exclude readers
  * only at a lock that was written, and a semaphore is a lock only once a permit was given back. An object that proves
  * it after edges have left it makes all edges searched again, each at its next sighting: `proofs` counts such objects.
+ * What an object has proven and that edges have left it are bits of one word (`traits`): so a search that does not see
+ * a proof set its bit first, and the object that proves finds it.
  *
  * Source: the order graph as in Linux' lockdep.
  */
@@ -34,13 +36,9 @@ uint64_t ilk__order_searches_ended(void) {
 static ILK_ATOMIC(uint32_t) proofs;
 
 void ilk__order_proven(const struct ilk__object *object) {
-    /* LO6 seq_cst, pairs with itself.
-     * Forbids: we find no edge that leaves the object, and the thread that adds one does not see what the object has
-     * proven. */
-    ilk_atomic_fence(memory_order_seq_cst);
     if (ilk__object_has_traits(object, ILK__HAS_ORDERS)) {
-        /* LO7 relaxed: LO6 comes before, and before each search: one for this proof sees it. */
-        ilk_atomic_fetch_add(&proofs, 1, memory_order_relaxed);
+        /* LO6 release, pairs with LO7 (an order is asked for): a search for this proof sees it. */
+        ilk_atomic_fetch_add(&proofs, 1, memory_order_release);
     }
 }
 
@@ -89,7 +87,6 @@ static void add_order(struct ilk__order *order, struct ilk__inversion *inversion
         struct ilk__edge *edge =
             is_current ? ilk__edge_add(order, &spare, &is_to_be_searched, &is_full) : NULL;
         if (is_to_be_searched && edge != NULL) {
-            ilk_atomic_fence(memory_order_seq_cst); /* LO6 */
             outcome = ilk__order_search(edge, order, inversion);
         }
         ilk__tables_unlock(&before);
@@ -135,7 +132,10 @@ void ilk__order_add(struct ilk__record *record, struct ilk__object *object, uint
     struct ilk__inversion inversion;
     bool is_seen = false;
     struct ilk__order order = {.to = object, .to_id = id, .asked = share, .sighting = &sighting};
-    order.proofs = ilk_atomic_load(&proofs, memory_order_relaxed); /* LO7 */
+    /* LO7 acquire, pairs with LO6 (an object proves something).
+     * Carries: what was proven.
+     * If weaker: the order counts as searched for a proof that the search has not seen. */
+    order.proofs = ilk_atomic_load(&proofs, memory_order_acquire);
     if (ilk__is_no_lock(object)) {
         return;
     }

@@ -14,7 +14,7 @@
 
 /* Locks that nothing guards: the threads only say that they take them, so that no schedule deadlocks. */
 static struct {
-    char a, b, c, g;
+    char a, b, c, g, later, none;
     uint64_t ordered_id;
 } said;
 
@@ -213,6 +213,23 @@ EX_SCENARIO(order_proven_beside){
     .weak_bound = 2,
 };
 
+/* Only the order that was searched beside the writer is asked for again. */
+static void check_reader(void) {
+    read_a_then_b();
+    check_one_inversion();
+}
+
+EX_SCENARIO(order_proven_seen){
+    .name = "order-proven_seen",
+    .claim = "an order counts as searched for the proofs that its search has seen",
+    .setup = setup_read_orders,
+    .threads = {write_each, read_a_then_b},
+    .check = check_reader,
+    .step_limit = 20000,
+    .sc_bound = 2,
+    .weak_bound = 2,
+};
+
 /* ---- An edge that changes ---- */
 
 static void take_a_then_b_as(enum ilk__share share) {
@@ -388,6 +405,22 @@ PLACES(object_found, "found", "an object is found at its own address", check_sec
 PLACES(object_followed, "followed", "a thread that waits for what ends does not hold what follows it",
        check_second_is_free, take_first, second_follows);
 
+static void begin_later(void) {
+    renew(&said.later, ILK_OBJECT_MUTEX);
+}
+static void find_earlier(void) {
+    ex_expect(ilk__object_find(&said.a) != NULL, "an object is not found");
+    ex_expect(ilk__object_find(&said.none) == NULL, "an object is found where none is");
+}
+
+EX_SCENARIO(object_index){
+    .name = "object-index",
+    .claim = "objects are found while the index gets another table",
+    .setup = setup_graph,
+    .threads = {begin_later, find_earlier},
+    .step_limit = 20000,
+};
+
 /* The times of an object that has ended go to the next. */
 static void setup_times(void) {
     setup_graph();
@@ -521,6 +554,7 @@ EX_MUST_REACH(states){
     {"order-mixed", {EX_EDGE_CHANGES_AS_READ}},
     {"order-changing order-proven_beside", {EX_EDGE_SEARCHED_AGAIN}},
     {"object-found", {EX_OBJECT_FOLLOWS, EX_OBJECT_CHANGES_AS_READ}},
+    {"object-index", {EX_INDEX_GROWS}},
     {"object-times", {EX_TIMES_FOLLOW}},
     {"record-copy", {EX_RECORD_CHANGES_AS_COPIED}},
     {"record-reused", {EX_RECORD_TAKEN_OVER}},
