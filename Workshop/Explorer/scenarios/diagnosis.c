@@ -213,7 +213,11 @@ EX_SCENARIO(order_proven_beside){
     .weak_bound = 2,
 };
 
-/* Only the order that was searched beside the writer is asked for again. */
+static void setup_read_order(void) {
+    setup_readers();
+    read_b_then_a();
+}
+/* Only the new order, which was searched beside the writer, is asked for again. */
 static void check_reader(void) {
     read_a_then_b();
     check_one_inversion();
@@ -222,7 +226,7 @@ static void check_reader(void) {
 EX_SCENARIO(order_proven_seen){
     .name = "order-proven_seen",
     .claim = "an order counts as searched for the proofs that its search has seen",
-    .setup = setup_read_orders,
+    .setup = setup_read_order,
     .threads = {write_each, read_a_then_b},
     .check = check_reader,
     .step_limit = 20000,
