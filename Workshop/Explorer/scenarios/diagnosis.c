@@ -458,6 +458,11 @@ static void hold_and_release(void) {
     ilk__watch_release(&said.b, ILK__SHARE_WRITE, NULL);
 }
 
+static const void *address_held(const struct ilk__record *record, unsigned place) {
+    const struct ilk__object *object = ilk__held_object(&record->held[place]);
+    return place < ilk__held_places(record) && object != NULL ? ilk__object_address(object) : NULL;
+}
+
 /* Every copy is a state that the record has had: nothing, a, a and b, or b. */
 static void copy_record(void) {
     static struct ilk__record copy;
@@ -468,8 +473,7 @@ static void copy_record(void) {
         }
         const unsigned count = ilk__held_places(&copy);
         ex_assert(count <= 2);
-        const void *first = count > 0 ? ilk__object_address(ilk__held_object(&copy.held[0])) : NULL;
-        const void *second = count > 1 ? ilk__object_address(ilk__held_object(&copy.held[1])) : NULL;
+        const void *first = address_held(&copy, 0), *second = address_held(&copy, 1);
         ex_expect(count != 2 || (first == &said.a && second == &said.b), "a copy mixes two states");
         ex_expect(count != 1 || first == &said.a || first == &said.b, "a copy has what was never held");
     }
