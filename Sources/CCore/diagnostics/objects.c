@@ -71,10 +71,13 @@ uint64_t ilk__object_id_at(const struct ilk__object *object, const void *address
      * Carries: the end of the object before.
      * If weaker: its id is taken for that of the object at this address. */
     const uintptr_t seen = ilk_atomic_load(&object->address, memory_order_acquire);
+    if (seen != (uintptr_t)address) {
+        return 0;
+    }
     /* OB12 relaxed: OB10 orders it. */
     const bool is_same = ilk_atomic_load(&object->id, memory_order_relaxed) == id;
     ILK__REACHES(OBJECT_CHANGES_AS_READ, !is_same);
-    return seen == (uintptr_t)address && is_same ? id : 0;
+    return is_same ? id : 0;
 }
 
 bool ilk__object_is_watched_at(const void *address) ILK_NONBLOCKING {

@@ -60,11 +60,11 @@ void ilk__watchdog_sample(void) {}
 
 /* Counts for people, without a protocol, and many words: one stands for all. */
 void ilk__figures_clear(struct ilk__counters *counters) {
-    ilk_atomic_store(&counters->wait.count, 0, memory_order_relaxed);
+    ilk_atomic_store(&counters->wait.count, 0, memory_order_relaxed); /* FG1 */
 }
 void ilk__figures_add_wait(struct ilk__counters *counters, uint64_t wait_ns) {
     (void)wait_ns;
-    ilk_atomic_fetch_add(&counters->wait.count, 1, memory_order_relaxed);
+    ilk_atomic_fetch_add(&counters->wait.count, 1, memory_order_relaxed); /* FG1 */
 }
 bool ilk__figures_add_hold(struct ilk__counters *counters, uint64_t hold_ns) {
     (void)counters, (void)hold_ns;

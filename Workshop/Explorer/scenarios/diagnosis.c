@@ -312,7 +312,7 @@ EX_SCENARIO(order_made_over){
     .threads = {upgradable_a_then_b, read_a_then_take_b_after_end},
     .check = check_one_inversion,
     .step_limit = 20000,
-    .sc_bound = 2,
+    .sc_bound = 3,
     .weak_bound = 2,
 };
 
