@@ -107,7 +107,7 @@ static void handle(int signal) {
     happens(fault_of_signals);
 }
 
-static _Atomic(bool) is_disturbing;
+_Atomic(bool) is_disturbing;
 
 static void *send_signals(void *unused) {
     while (is_disturbing) {
@@ -205,7 +205,13 @@ void faults_before_start(void) {
     }
 }
 
-static pthread_t disturbers[2];
+static const struct disturber {
+    enum fault fault;
+    void *(*run)(void *);
+} disturbers[] = {
+    {fault_of_signals, send_signals}, {fault_of_forks, fork_again}, {fault_of_diagnosis, diagnosis_run}};
+enum { DISTURBERS = sizeof disturbers / sizeof *disturbers };
+static pthread_t disturbing[DISTURBERS];
 
 void faults_disturb(void) {
     handlers = 0;
@@ -213,19 +219,18 @@ void faults_disturb(void) {
     ilk_rwlock_init(&handlers_lock);
     ilk_semaphore_init(&handled, 0);
     is_disturbing = true;
-    if (is_chosen(fault_of_signals)) {
-        expect(__real_pthread_create(&disturbers[0], NULL, send_signals, NULL) == 0);
-    }
-    if (is_chosen(fault_of_forks)) {
-        expect(__real_pthread_create(&disturbers[1], NULL, fork_again, NULL) == 0);
+    for (int i = 0; i < DISTURBERS; i++) {
+        if (is_chosen(disturbers[i].fault)) {
+            expect(__real_pthread_create(&disturbing[i], NULL, disturbers[i].run, NULL) == 0);
+        }
     }
 }
 
 void faults_end_disturbance(void) {
     is_disturbing = false;
-    for (int i = 0; i < 2; i++) {
-        if (is_chosen(i == 0 ? fault_of_signals : fault_of_forks)) {
-            pthread_join(disturbers[i], NULL);
+    for (int i = 0; i < DISTURBERS; i++) {
+        if (is_chosen(disturbers[i].fault)) {
+            pthread_join(disturbing[i], NULL);
         }
     }
 }

@@ -21,7 +21,7 @@
 #define FAULTS(X)                                                                                            \
     X(signals), X(threads_ended), X(threads_cancelled), X(forks), X(membarrier_refused_first),               \
         X(membarrier_refused_late), X(memory_refused), X(threads_refused), X(stops), X(quota_periods),       \
-        X(one_core), X(twice_the_threads), X(fifo_threads), X(idle_threads)
+        X(one_core), X(twice_the_threads), X(fifo_threads), X(idle_threads), X(diagnosis)
 #define NUMBER_OF(name) number_of_##name
 #define FAULT_OF(name) fault_of_##name
 enum primitive { PRIMITIVES(NUMBER_OF), primitives };
@@ -92,7 +92,7 @@ static inline void happens(enum fault fault) {
 
 uint32_t faults_of(uint64_t seed);
 void faults_before_start(void); /* before the child's program: the library finds them there */
-void faults_disturb(void);      /* begins the threads that send signals and fork */
+void faults_disturb(void);      /* begins the threads that send signals, fork and diagnose */
 void faults_end_disturbance(void);
 void faults_check(void); /* what handlers did */
 void faults_refuse_late(void);
@@ -100,6 +100,12 @@ void faults_schedule(int number); /* of the calling thread, which is the crews' 
 
 /* Runs `body`, on a thread that ends at once or is cancelled meanwhile, where that is chosen. */
 void faults_run(void (*body)(void *state, int index), void *state, int index);
+
+extern _Atomic(bool) is_disturbing; /* the threads that do are to go on */
+
+/* ---- diagnosis.c ---- */
+
+void *diagnosis_run(void *unused);
 
 /* What the library gets is refused now and then; these are not. */
 int __real_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
