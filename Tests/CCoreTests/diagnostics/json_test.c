@@ -119,7 +119,7 @@ static void name_object(const void *object, const char *name) {
 
 /* ---- Everything ---- */
 
-static ilk_mutex accounts, orders, till, gone;
+static ilk_mutex accounts, orders, till, gone, door;
 static ilk_rwlock prices;
 static char letters, job;
 static struct stage stage = STAGE_INIT;
@@ -190,11 +190,17 @@ static void wait_in_ring(bool pushes) {
     ilk__watch_idle_end(&watch);
 }
 
+FRAME void open_door(void) {
+    ilk_mutex_lock(&door);
+    pass(15000000);
+}
 FRAME void keep_open(void) {
     ilk_mutex_lock(&gone);
     ilk__object_forget(&gone);
+    open_door();
     ilk_rwlock_read_lock(&prices);
     ilk_mutex_lock(&till);
+    ilk_mutex_unlock(&door); /* what was taken after it stays */
     pass(10000000);
 }
 
@@ -203,6 +209,7 @@ static void make_objects(void) {
     ilk_mutex_init(&orders, false);
     ilk_mutex_init(&gone, false);
     ilk_mutex_init(&till, false);
+    ilk_mutex_init(&door, false);
     ilk_rwlock_init(&prices);
     ilk__ring_begin(&letters, ILK_OBJECT_SPSC, 3, depth_of);
     name_object(&accounts, "accounts");
@@ -251,7 +258,7 @@ static void every_key_has_its_value(void **state) {
         " \"process\": {\"id\": MAIN, \"name\": \"json_test\"},\n"
         " \"watches\": [\"order\", \"contention\", \"hang\"],\n"
         " \"threads\": [\n"
-        "  {\"id\": MAIN, \"name\": \"json_test\", \"holds\": [{\"object\": 5, \"mode\": \"read\", "
+        "  {\"id\": MAIN, \"name\": \"json_test\", \"holds\": [{\"object\": 6, \"mode\": \"read\", "
         "\"for_ns\": 46000000, \"site\": \"keep_open\"}, {\"object\": 4, \"mode\": \"write\", \"for_ns\": "
         "46000000, \"site\": \"keep_open\"}], \"waits\": {\"object\": 0, \"kind\": \"work\", \"label\": "
         "\"count of the till\", \"mode\": \"read\", \"for_ns\": 13000000, \"limit_ns\": 1000000, \"stack\": "
@@ -265,15 +272,21 @@ static void every_key_has_its_value(void **state) {
         "\"mode\": \"write\", \"for_ns\": 13000000, \"limit_ns\": null, \"stack\": [\"clerk\"]}, "
         "\"works_on\": [], \"cycle\": 0}],\n",
         " \"objects\": [\n"
-        "  {\"id\": 6, \"address\": \"ADDRESS\", \"kind\": \"spsc\", \"name\": \"letters\", "
+        "  {\"id\": 7, \"address\": \"ADDRESS\", \"kind\": \"spsc\", \"name\": \"letters\", "
         "\"acquisitions\": 0, \"contended\": 3,\n"
         "   \"wait\": {\"count\": 3, \"total_ns\": 26000000, \"longest_ns\": 9000000, \"histogram\": "
         "[[8388608, 1], [10485760, 2]]},\n"
         "   \"hold\": {\"count\": 0, \"total_ns\": 0, \"longest_ns\": 0, \"histogram\": [], "
         "\"longest_thread\": \"\", \"longest_stack\": []},\n"
         "   \"ring\": {\"capacity\": 3, \"depth\": 2, \"deepest\": 3, \"samples\": 5, \"full_samples\": 2, "
-        "\"empty_samples\": 1, \"full_waits\": 1, \"empty_waits\": 2, \"depths\": [[66000000, 0], [61000000, "
-        "1], [56000000, 3], [51000000, 3], [46000000, 2]]}},\n"
+        "\"empty_samples\": 1, \"full_waits\": 1, \"empty_waits\": 2, \"depths\": [[81000000, 0], [76000000, "
+        "1], [71000000, 3], [66000000, 3], [61000000, 2]]}},\n"
+        "  {\"id\": 5, \"address\": \"ADDRESS\", \"kind\": \"mutex\", \"name\": \"\", \"acquisitions\": 1, "
+        "\"contended\": 0,\n"
+        "   \"wait\": {\"count\": 0, \"total_ns\": 0, \"longest_ns\": 0, \"histogram\": []},\n"
+        "   \"hold\": {\"count\": 1, \"total_ns\": 15000000, \"longest_ns\": 15000000, \"histogram\": "
+        "[[16777216, 1]], \"longest_thread\": \"json_test (MAIN)\", \"longest_stack\": [\"keep_open\"]},\n"
+        "   \"ring\": null},\n"
         "  {\"id\": 1, \"address\": \"ADDRESS\", \"kind\": \"mutex\", \"name\": \"accounts\", "
         "\"acquisitions\": 3, \"contended\": 0,\n"
         "   \"wait\": {\"count\": 0, \"total_ns\": 0, \"longest_ns\": 0, \"histogram\": []},\n"
@@ -281,7 +294,7 @@ static void every_key_has_its_value(void **state) {
         "[[6291456, 1], [7340032, 1]], \"longest_thread\": \"json_test (MAIN)\", \"longest_stack\": "
         "[\"compare\"]},\n"
         "   \"ring\": null},\n"
-        "  {\"id\": 5, \"address\": \"ADDRESS\", \"kind\": \"rwlock\", \"name\": \"\", \"acquisitions\": 3, "
+        "  {\"id\": 6, \"address\": \"ADDRESS\", \"kind\": \"rwlock\", \"name\": \"\", \"acquisitions\": 3, "
         "\"contended\": 0,\n"
         "   \"wait\": {\"count\": 0, \"total_ns\": 0, \"longest_ns\": 0, \"histogram\": []},\n"
         "   \"hold\": {\"count\": 2, \"total_ns\": 13000000, \"longest_ns\": 7000000, \"histogram\": "
@@ -318,20 +331,22 @@ static void every_key_has_its_value(void **state) {
         "[\"teller\"]}, {\"title\": \"thread \\\"clerk\\\" (CLERK) held mutex ADDRESS \\\"\\u003corders> "
         "\\u007f\\\" and asked for mutex ADDRESS \\\"accounts\\\"\", \"frames\": [\"clerk\"]}]}],\n"
         " \"timeline\": [\n"
-        "  {\"thread\": MAIN, \"object\": 5, \"what\": \"hold\", \"mode\": \"write\", \"ns_ago\": 110000000, "
+        "  {\"thread\": MAIN, \"object\": 6, \"what\": \"hold\", \"mode\": \"write\", \"ns_ago\": 125000000, "
         "\"for_ns\": 6000000},\n"
-        "  {\"thread\": MAIN, \"object\": 1, \"what\": \"hold\", \"mode\": \"write\", \"ns_ago\": 110000000, "
+        "  {\"thread\": MAIN, \"object\": 1, \"what\": \"hold\", \"mode\": \"write\", \"ns_ago\": 125000000, "
         "\"for_ns\": 6000000},\n"
-        "  {\"thread\": MAIN, \"object\": 1, \"what\": \"hold\", \"mode\": \"write\", \"ns_ago\": 104000000, "
+        "  {\"thread\": MAIN, \"object\": 1, \"what\": \"hold\", \"mode\": \"write\", \"ns_ago\": 119000000, "
         "\"for_ns\": 7000000},\n"
-        "  {\"thread\": MAIN, \"object\": 5, \"what\": \"hold\", \"mode\": \"read\", \"ns_ago\": 104000000, "
+        "  {\"thread\": MAIN, \"object\": 6, \"what\": \"hold\", \"mode\": \"read\", \"ns_ago\": 119000000, "
         "\"for_ns\": 7000000},\n"
-        "  {\"thread\": MAIN, \"object\": 6, \"what\": \"wait\", \"mode\": \"read\", \"ns_ago\": 97000000, "
+        "  {\"thread\": MAIN, \"object\": 7, \"what\": \"wait\", \"mode\": \"read\", \"ns_ago\": 112000000, "
         "\"for_ns\": 8000000},\n"
-        "  {\"thread\": MAIN, \"object\": 6, \"what\": \"wait\", \"mode\": \"read\", \"ns_ago\": 89000000, "
+        "  {\"thread\": MAIN, \"object\": 7, \"what\": \"wait\", \"mode\": \"read\", \"ns_ago\": 104000000, "
         "\"for_ns\": 9000000},\n"
-        "  {\"thread\": MAIN, \"object\": 6, \"what\": \"wait\", \"mode\": \"read\", \"ns_ago\": 80000000, "
-        "\"for_ns\": 9000000}],\n"
+        "  {\"thread\": MAIN, \"object\": 7, \"what\": \"wait\", \"mode\": \"read\", \"ns_ago\": 95000000, "
+        "\"for_ns\": 9000000},\n"
+        "  {\"thread\": MAIN, \"object\": 5, \"what\": \"hold\", \"mode\": \"write\", \"ns_ago\": 61000000, "
+        "\"for_ns\": 15000000}],\n"
         " \"objects_lost\": 0,\n"
         " \"searches_ended\": 0\n"
         "}\n");
@@ -348,6 +363,18 @@ static void a_limit_that_has_passed_is_nothing(void **state) {
     check_contains(diagnosis(ILK_AS_JSON), "\"for_ns\": 6000000, \"limit_ns\": 0, ");
     ilk__facade_wait_end(&watch);
     check(strstr(diagnosis(ILK_AS_JSON), "\"limit_ns\"") == NULL);
+}
+
+static void a_label_has_63_bytes(void **state) {
+    (void)state;
+    static ilk__facade_watch watch;
+    static const char label[] = "123456789 123456789 123456789 123456789 123456789 123456789 123456789";
+    char expected[128];
+    begin();
+    ilk__facade_wait_begin(&watch, &job, label, ILK_FOREVER);
+    snprintf(expected, sizeof expected, "\"label\": \"%.63s\", ", label);
+    check_contains(diagnosis(ILK_AS_JSON), expected);
+    ilk__facade_wait_end(&watch);
 }
 
 static void the_timeline_has_the_last_128_of_a_thread(void **state) {
@@ -368,6 +395,7 @@ static void the_timeline_has_the_last_128_of_a_thread(void **state) {
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(every_key_has_its_value),
     cmocka_unit_test(a_limit_that_has_passed_is_nothing),
+    cmocka_unit_test(a_label_has_63_bytes),
     cmocka_unit_test(the_timeline_has_the_last_128_of_a_thread),
 };
 
