@@ -9,6 +9,7 @@
 #include "diagnostics/rings.h"
 #include "diagnostics/tables.h"
 #include <interlock/inline/atomic.h>
+#include <interlock/inline/diagnose.h>
 #include <interlock/mpmc.h>
 #include <interlock/mutex.h>
 #include <interlock/rwlock.h>
@@ -341,6 +342,45 @@ static void a_child_of_fork_frees_the_other_threads_records(void **state) {
     thread_join(&other);
 }
 
+/* ---- Records that follow each other ---- */
+
+static struct ilk__record *of_the_first;
+
+static void leave_what_it_has(void *mutex) {
+    static ilk__facade_watch watch;
+    ilk__facade_work_begin(mutex, "work");
+    take(mutex);
+    ilk_mutex_lock(mutex);
+    ilk__facade_wait_begin(&watch, &watch, "wait", ILK_FOREVER);
+    of_the_first = ilk__record_mine();
+    ilk__record_begin(of_the_first);
+    ilk__record_add_event(of_the_first, ilk__object_find(mutex), ILK__SHARE_WRITE, 1, 1);
+    ilk__record_end(of_the_first);
+    check_equal(ilk__held_places(of_the_first), 1);
+}
+
+static void have_nothing(void *unused) {
+    (void)unused;
+    struct ilk__record *mine = ilk__record_mine();
+    check(mine == of_the_first);
+    check_equal(ilk__held_places(mine), 0);
+    check_equal(ilk__record_get(&mine->waiting.address), 0);
+    check_equal(ilk__record_get(&mine->work_count), 0);
+    check_equal(ilk__record_get(&mine->event_count), 0);
+}
+
+static void a_record_is_empty_for_the_next_thread(void **state) {
+    (void)state;
+    static ilk_mutex mutex;
+    ilk_diagnose(ILK_DIAGNOSE_ALL);
+    ilk_mutex_init(&mutex, false);
+    struct thread first, second;
+    thread_start(&first, leave_what_it_has, &mutex);
+    thread_join(&first);
+    thread_start(&second, have_nothing, NULL);
+    thread_join(&second);
+}
+
 /* ---- Visits ---- */
 
 static bool counts_yields;
@@ -440,6 +480,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_lock_that_is_only_tried_is_fast_while_diagnosis_is_off),
     cmocka_unit_test(tries_and_unlocks_do_not_wait_for_the_tables),
     cmocka_unit_test(a_child_of_fork_frees_the_other_threads_records),
+    cmocka_unit_test(a_record_is_empty_for_the_next_thread),
     cmocka_unit_test(an_object_begins_with_times_of_its_own),
     cmocka_unit_test(a_visit_of_many_objects_lets_others_have_the_tables),
     cmocka_unit_test(a_ring_is_not_sampled_after_its_end),
