@@ -365,6 +365,76 @@ static void a_limit_that_has_passed_is_nothing(void **state) {
     check(strstr(diagnosis(ILK_AS_JSON), "\"limit_ns\"") == NULL);
 }
 
+static void write_once(void *unused) {
+    (void)unused;
+    ilk_rwlock_write_lock(&prices);
+    ilk_rwlock_write_unlock(&prices);
+    stage_reach(&stage, 1);
+    stage_await(&stage, 2); /* its events end with it */
+}
+
+static void the_timeline_has_the_mode_of_a_wait(void **state) {
+    (void)state;
+    begin();
+    ilk_rwlock_init(&prices);
+    ilk_rwlock_read_lock(&prices);
+    struct thread writer;
+    thread_start(&writer, write_once, NULL);
+    thread_await_sleep(&writer);
+    pass(6000000);
+    ilk_rwlock_read_unlock(&prices);
+    stage_await(&stage, 1);
+    check_contains(diagnosis(ILK_AS_JSON), "\"what\": \"wait\", \"mode\": \"write\", \"ns_ago\": 6000000, ");
+    stage_reach(&stage, 2);
+    thread_join(&writer);
+}
+
+static void a_wait_within_a_wait_is_part_of_it(void **state) {
+    (void)state;
+    static ilk__facade_watch outer, inner;
+    begin();
+    ilk__facade_wait_begin(&outer, &job, "outer", ILK_FOREVER);
+    ilk__facade_wait_begin(&inner, &letters, "inner", ILK_FOREVER);
+    check_contains(diagnosis(ILK_AS_JSON), "\"label\": \"outer\", ");
+    ilk__facade_wait_end(&inner);
+    check_contains(diagnosis(ILK_AS_JSON), "\"label\": \"outer\", ");
+    ilk__facade_wait_end(&outer);
+    check(strstr(diagnosis(ILK_AS_JSON), "\"label\"") == NULL);
+}
+
+static void work_on_it(void *unused) {
+    (void)unused;
+    be(TELLER);
+    ilk__facade_work_begin(&job, "job");
+    ilk__facade_work_begin(&letters, "letters");
+    ilk_mutex_lock(&accounts);
+    ilk_mutex_unlock(&accounts);
+}
+
+/* It works on two things, of which we wait for each. */
+static void a_thread_that_works_on_what_is_waited_for_is_in_a_cycle(void **state) {
+    (void)state;
+    static ilk__facade_watch watch;
+    begin();
+    ilk_mutex_init(&accounts, false);
+    ilk_mutex_lock(&accounts);
+    struct thread worker;
+    thread_start(&worker, work_on_it, NULL);
+    await_waiter(&accounts);
+    const void *const work[] = {&job, &letters};
+    for (unsigned index = 0; index < 2; index++) {
+        char expected[64];
+        ilk__facade_wait_begin(&watch, work[index], "work", ILK_FOREVER);
+        snprintf(expected, sizeof expected, "\"threads\": [%lu, %lu], \"objects\": [0, 1]}],\n", ids[MAIN],
+                 ids[TELLER]);
+        check_contains(diagnosis(ILK_AS_JSON), expected);
+        ilk__facade_wait_end(&watch);
+        check_contains(diagnosis(ILK_AS_JSON), " \"cycles\": [],\n");
+    }
+    ilk_mutex_unlock(&accounts);
+    thread_join(&worker);
+}
+
 static void a_label_has_63_bytes(void **state) {
     (void)state;
     static ilk__facade_watch watch;
@@ -395,6 +465,9 @@ static void the_timeline_has_the_last_128_of_a_thread(void **state) {
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(every_key_has_its_value),
     cmocka_unit_test(a_limit_that_has_passed_is_nothing),
+    cmocka_unit_test(the_timeline_has_the_mode_of_a_wait),
+    cmocka_unit_test(a_wait_within_a_wait_is_part_of_it),
+    cmocka_unit_test(a_thread_that_works_on_what_is_waited_for_is_in_a_cycle),
     cmocka_unit_test(a_label_has_63_bytes),
     cmocka_unit_test(the_timeline_has_the_last_128_of_a_thread),
 };

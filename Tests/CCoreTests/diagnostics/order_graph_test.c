@@ -271,6 +271,37 @@ static void the_report_shows_the_sighting_that_closes_the_cycle(void **state) {
     check(strstr(reports.text, "\"earlier\"") == NULL);
 }
 
+static ilk_mutex outer, inner, innermost;
+
+__attribute__((noinline)) static void lock_outer(void) {
+    ilk_mutex_lock(&outer);
+    __asm__ __volatile__(""); /* no tail call */
+}
+__attribute__((noinline)) static void lock_inner(void) {
+    ilk_mutex_lock(&inner);
+    __asm__ __volatile__(""); /* no tail call */
+}
+
+/* Of two that it holds as it asks for a third. */
+static void a_report_says_where_each_lock_was_taken(void **state) {
+    (void)state;
+    begin_reports();
+    ilk_mutex_init(&outer, false);
+    ilk_mutex_init(&inner, false);
+    ilk_mutex_init(&innermost, false);
+    lock_outer();
+    lock_inner();
+    ilk_mutex_lock(&innermost);
+    ilk_mutex_unlock(&innermost);
+    ilk_mutex_unlock(&inner);
+    ilk_mutex_unlock(&outer);
+    lock_both(&innermost, &inner);
+    check_contains(reports.text, "taken at lock_inner+0x");
+    lock_both(&innermost, &outer);
+    check_contains(reports.text, "taken at lock_outer+0x");
+    check_equal(reports.count, 2);
+}
+
 /* Both orders of a and b are in a report before the third lock leads back from b to a another way. */
 static void a_reported_order_is_reported_again_in_another_cycle(void **state) {
     (void)state;
@@ -401,6 +432,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_cycle_of_eight_is_found_where_a_guard_keeps_a_shorter_one_apart),
     cmocka_unit_test(a_lock_is_followed_again_for_a_share_that_is_farther_away),
     cmocka_unit_test(the_report_shows_the_sighting_that_closes_the_cycle),
+    cmocka_unit_test(a_report_says_where_each_lock_was_taken),
     cmocka_unit_test(a_reported_order_is_reported_again_in_another_cycle),
     cmocka_unit_test(orders_with_a_lock_that_has_ended_close_no_cycle_with_the_next),
     cmocka_unit_test(an_order_has_no_share_of_one_whose_place_it_takes),
