@@ -119,7 +119,7 @@ static void name_object(const void *object, const char *name) {
 
 /* ---- Everything ---- */
 
-static ilk_mutex accounts, orders, till, gone, gate;
+static ilk_mutex accounts, orders, till, gone, safe;
 static ilk_rwlock prices;
 static char letters, job;
 static struct stage stage = STAGE_INIT;
@@ -190,17 +190,17 @@ static void wait_in_ring(bool pushes) {
     ilk__watch_idle_end(&watch);
 }
 
-FRAME void open_gate(void) {
-    ilk_mutex_lock(&gate);
+FRAME void open_safe(void) {
+    ilk_mutex_lock(&safe);
     pass(15000000);
 }
 FRAME void keep_open(void) {
     ilk_mutex_lock(&gone);
     ilk__object_forget(&gone);
-    open_gate();
+    open_safe();
     ilk_rwlock_read_lock(&prices);
     ilk_mutex_lock(&till);
-    ilk_mutex_unlock(&gate); /* what was taken after it stays */
+    ilk_mutex_unlock(&safe); /* what was taken after it stays */
     pass(10000000);
 }
 
@@ -209,7 +209,7 @@ static void make_objects(void) {
     ilk_mutex_init(&orders, false);
     ilk_mutex_init(&gone, false);
     ilk_mutex_init(&till, false);
-    ilk_mutex_init(&gate, false);
+    ilk_mutex_init(&safe, false);
     ilk_rwlock_init(&prices);
     ilk__ring_begin(&letters, ILK_OBJECT_SPSC, 3, depth_of);
     name_object(&accounts, "accounts");
