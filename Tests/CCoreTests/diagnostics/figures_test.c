@@ -185,7 +185,28 @@ static void a_rings_waits_and_depths_are_counted(void **state) {
     figures = figures_of(ring);
     check_equal(figures->deepest, 2);
     check(figures->samples >= figures->full_samples);
+    ilk_figures_reset();
+    check_equal(figures_of(ring)->capacity, 2);
+    check_equal(figures_of(ring)->empty_waits, 0);
     ilk_spsc_destroy(ring);
+}
+
+/* contract: ilk_write_diagnosis */
+static void the_text_has_the_ten_objects_that_were_waited_for_longest(void **state) {
+    (void)state;
+    static ilk_mutex mutexes[12];
+    ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
+    for (unsigned index = 0; index < 12; index++) {
+        ilk_mutex_init(&mutexes[index], false);
+        ilk_mutex_lock(&mutexes[index]);
+        ilk_mutex_unlock(&mutexes[index]);
+    }
+    unsigned lines = 0;
+    for (const char *text = diagnosis(ILK_AS_TEXT); (text = strstr(text, ": 1 taken, 0 waited ")) != NULL;
+         text++) {
+        lines++;
+    }
+    check_equal(lines, 10);
 }
 
 static void await_samples(const void *ring) {
@@ -341,6 +362,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_wait_that_gave_up_is_counted),
     cmocka_unit_test(those_with_the_longest_waits_come_first),
     cmocka_unit_test(a_rings_waits_and_depths_are_counted),
+    cmocka_unit_test(the_text_has_the_ten_objects_that_were_waited_for_longest),
     cmocka_unit_test(a_ring_stays_watched_while_all_objects_are),
     cmocka_unit_test(a_lock_leaves_with_its_next_call_once_it_is_switched_off),
     cmocka_unit_test(a_ring_is_sampled_once_contention_is_watched),

@@ -210,6 +210,9 @@ static void an_object_that_two_threads_name_has_one_name(void **state) {
     check_equal(strcmp(name, "second"), 0);
     check_equal(ilk_set_name(&named, NULL), ILK_OK);
     check(!ilk_get_name(&named, name, sizeof name));
+    check_equal(ilk_set_name(&named, "third"), ILK_OK);
+    check_equal(ilk_set_name(&named, ""), ILK_OK);
+    check(!ilk_get_name(&named, name, sizeof name));
 }
 
 static const struct CMUnitTest tests[] = {

@@ -8,6 +8,7 @@
 #include "diagnostics/reports.h"
 #include <interlock/mutex.h>
 #include <interlock/rwlock.h>
+#include <interlock/semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -100,6 +101,53 @@ static void a_lock_held_for_reading_keeps_nothing_apart(void **state) {
     ilk_rwlock_read_unlock(&guard);
     check_equal(reports.count, 1);
     ilk_rwlock_destroy(&guard);
+}
+
+/* Each has a guard of its own before the one that both have. */
+static void a_guard_behind_others_keeps_orders_apart(void **state) {
+    (void)state;
+    static ilk_mutex places[5];
+    ilk_mutex *a = &places[0], *b = &places[1], *guard = &places[2];
+    begin_reports();
+    make_mutexes(places, 5);
+    ilk_mutex_lock(&places[3]);
+    lock_three(guard, a, b);
+    ilk_mutex_unlock(&places[3]);
+    ilk_mutex_lock(&places[4]);
+    lock_three(guard, b, a);
+    ilk_mutex_unlock(&places[4]);
+    check_equal(reports.count, 0);
+}
+
+static void a_guard_that_has_ended_keeps_nothing_apart(void **state) {
+    (void)state;
+    static ilk_mutex a, b, guard;
+    begin_reports();
+    ilk_mutex_init(&a, false);
+    ilk_mutex_init(&b, false);
+    ilk_mutex_init(&guard, false);
+    ilk_mutex_lock(&guard);
+    ilk__object_forget(&guard);
+    lock_both(&a, &b);
+    lock_both(&b, &a);
+    check_equal(reports.count, 1);
+}
+
+/* Another thread may give it back. */
+static void a_permit_keeps_nothing_apart(void **state) {
+    (void)state;
+    static ilk_mutex a, b;
+    static ilk_semaphore permit;
+    begin_reports();
+    ilk_mutex_init(&a, false);
+    ilk_mutex_init(&b, false);
+    ilk_semaphore_init(&permit, 1);
+    ilk_semaphore_wait(&permit);
+    lock_both(&a, &b);
+    lock_both(&b, &a);
+    check_equal(reports.count, 1);
+    ilk_semaphore_signal(&permit, 1);
+    ilk_semaphore_destroy(&permit);
 }
 
 static void search_too_far(void) {
@@ -223,13 +271,148 @@ static void the_report_shows_the_sighting_that_closes_the_cycle(void **state) {
     check(strstr(reports.text, "\"earlier\"") == NULL);
 }
 
+static ilk_mutex outer, inner, innermost;
+
+__attribute__((noinline)) static void lock_outer(void) {
+    ilk_mutex_lock(&outer);
+    __asm__ __volatile__(""); /* no tail call */
+}
+__attribute__((noinline)) static void lock_inner(void) {
+    ilk_mutex_lock(&inner);
+    __asm__ __volatile__(""); /* no tail call */
+}
+
+/* Of two that it holds as it asks for a third. */
+static void a_report_says_where_each_lock_was_taken(void **state) {
+    (void)state;
+    begin_reports();
+    ilk_mutex_init(&outer, false);
+    ilk_mutex_init(&inner, false);
+    ilk_mutex_init(&innermost, false);
+    lock_outer();
+    lock_inner();
+    ilk_mutex_lock(&innermost);
+    ilk_mutex_unlock(&innermost);
+    ilk_mutex_unlock(&inner);
+    ilk_mutex_unlock(&outer);
+    lock_both(&innermost, &inner);
+    check_contains(reports.text, "taken at lock_inner+0x");
+    lock_both(&innermost, &outer);
+    check_contains(reports.text, "taken at lock_outer+0x");
+    check_equal(reports.count, 2);
+}
+
+/* Both orders of a and b are in a report before the third lock leads back from b to a another way. */
+static void a_reported_order_is_reported_again_in_another_cycle(void **state) {
+    (void)state;
+    static ilk_rwlock a;
+    static ilk_mutex b, c;
+    begin_reports();
+    ilk_rwlock_init(&a);
+    ilk_mutex_init(&b, false);
+    ilk_mutex_init(&c, false);
+    ilk_rwlock_upgradable_lock(&a);
+    ilk_mutex_lock(&b);
+    ilk_mutex_unlock(&b);
+    ilk_rwlock_upgradable_unlock(&a);
+    lock_and_ask_upgradable(&b, &a);
+    check_equal(reports.count, 1);
+    lock_both(&b, &c);
+    ilk_mutex_lock(&c);
+    ilk_rwlock_read_lock(&a);
+    ilk_rwlock_read_unlock(&a);
+    ilk_mutex_unlock(&c);
+    check_equal(reports.count, 1); /* an upgradable holder keeps no reader waiting */
+    ilk_rwlock_write_lock(&a);
+    ilk_mutex_lock(&b);
+    ilk_mutex_unlock(&b);
+    ilk_rwlock_write_unlock(&a);
+    check_equal(reports.count, 2);
+    check_contains(reports.sentence, "; 2 orders seen before lead back from the one to the other");
+    ilk_rwlock_destroy(&a);
+}
+
+/* ---- Objects that follow each other ---- */
+
+static void orders_with_a_lock_that_has_ended_close_no_cycle_with_the_next(void **state) {
+    (void)state;
+    static ilk_mutex a, b;
+    begin_reports();
+    ilk_mutex_init(&a, false);
+    ilk_mutex_init(&b, false);
+    lock_both(&a, &b);
+    ilk_mutex_init(&b, false);
+    lock_both(&b, &a);
+    check_equal(reports.count, 0);
+    ilk_mutex_init(&b, false);
+    lock_both(&a, &b);
+    check_equal(reports.count, 0);
+}
+
+enum { RENEWALS = 2000 };
+
+static void make_pair(ilk_rwlock *a, ilk_mutex *b) {
+    ilk_rwlock_init(a);
+    ilk_mutex_init(b, false);
+}
+
+/* Readers that keep each other waiting only where an order has a share of the one before it. */
+static void an_order_has_no_share_of_one_whose_place_it_takes(void **state) {
+    (void)state;
+    static ilk_rwlock a;
+    static ilk_mutex b;
+    begin_reports();
+    for (unsigned round = 0; round < RENEWALS; round++) {
+        make_pair(&a, &b);
+        ilk_rwlock_upgradable_lock(&a);
+        ilk_mutex_lock(&b);
+        ilk_mutex_unlock(&b);
+        ilk_rwlock_upgradable_unlock(&a);
+        ilk_rwlock_destroy(&a);
+        make_pair(&a, &b);
+        ilk_rwlock_read_lock(&a);
+        ilk_mutex_lock(&b);
+        ilk_mutex_unlock(&b);
+        ilk_rwlock_read_unlock(&a);
+        lock_and_ask_upgradable(&b, &a);
+        ilk_rwlock_destroy(&a);
+    }
+    check_equal(reports.count, 0);
+}
+
+static void take_each_pair_once(ilk_mutex *a, ilk_mutex *b) {
+    for (unsigned round = 0; round < RENEWALS; round++) {
+        ilk_mutex_init(a, false);
+        ilk_mutex_init(b, false);
+        lock_both(a, b);
+    }
+}
+
+static void be_earlier(void *unused) {
+    (void)unused;
+    (void)pthread_setname_np(pthread_self(), "earlier");
+    take_each_pair_once(&seen.a, &seen.b);
+}
+
+static void a_report_names_no_thread_of_an_order_whose_place_another_takes(void **state) {
+    (void)state;
+    begin_reports();
+    struct thread earlier;
+    thread_start(&earlier, be_earlier, NULL);
+    thread_join(&earlier);
+    take_each_pair_once(&seen.a, &seen.b);
+    check_equal(reports.count, 0);
+    lock_both(&seen.b, &seen.a);
+    check_equal(reports.count, 1);
+    check(strstr(reports.text, "\"earlier\"") == NULL);
+}
+
 /* Most of their edges serve for the second time or more often. */
 static void each_pair_of_locks_that_follows_another_is_reported(void **state) {
     (void)state;
-    enum { PAIRS = 2000 };
     static ilk_mutex a, b;
     begin_reports();
-    for (unsigned pair = 1; pair <= PAIRS; pair++) {
+    for (unsigned pair = 1; pair <= RENEWALS; pair++) {
         ilk_mutex_init(&a, false);
         ilk_mutex_init(&b, false);
         lock_both(&a, &b);
@@ -242,10 +425,18 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(an_inversion_is_found_among_many_ordered_locks),
     cmocka_unit_test(a_longer_cycle_is_found_where_a_guard_keeps_the_shortest_apart),
     cmocka_unit_test(a_lock_held_for_reading_keeps_nothing_apart),
+    cmocka_unit_test(a_guard_behind_others_keeps_orders_apart),
+    cmocka_unit_test(a_guard_that_has_ended_keeps_nothing_apart),
+    cmocka_unit_test(a_permit_keeps_nothing_apart),
     cmocka_unit_test(a_search_that_ends_at_its_limit_is_said_once),
     cmocka_unit_test(a_cycle_of_eight_is_found_where_a_guard_keeps_a_shorter_one_apart),
     cmocka_unit_test(a_lock_is_followed_again_for_a_share_that_is_farther_away),
     cmocka_unit_test(the_report_shows_the_sighting_that_closes_the_cycle),
+    cmocka_unit_test(a_report_says_where_each_lock_was_taken),
+    cmocka_unit_test(a_reported_order_is_reported_again_in_another_cycle),
+    cmocka_unit_test(orders_with_a_lock_that_has_ended_close_no_cycle_with_the_next),
+    cmocka_unit_test(an_order_has_no_share_of_one_whose_place_it_takes),
+    cmocka_unit_test(a_report_names_no_thread_of_an_order_whose_place_another_takes),
     cmocka_unit_test(each_pair_of_locks_that_follows_another_is_reported),
 };
 

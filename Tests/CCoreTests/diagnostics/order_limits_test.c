@@ -40,8 +40,28 @@ static void the_first_32_shares_of_a_thread_are_known(void **state) {
     }
     lock_both(asked, &mutexes[HELD_MOST]);
     check_equal(reports.count, 0);
-    lock_both(asked, &mutexes[HELD_MOST - 1]);
-    check_equal(reports.count, 1);
+    for (unsigned index = 0; index < HELD_MOST; index++) {
+        lock_both(asked, &mutexes[index]);
+        check_equal(reports.count, index + 1);
+    }
+}
+
+/* contract: ilk_write_diagnosis */
+static void the_first_16_reports_are_in_the_json(void **state) {
+    (void)state;
+    enum { PAIRS = 17 };
+    static ilk_mutex mutexes[2 * PAIRS];
+    make_mutexes(mutexes, 2 * PAIRS);
+    for (unsigned index = 0; index < 2 * PAIRS; index += 2) {
+        lock_both(&mutexes[index], &mutexes[index + 1]);
+        lock_both(&mutexes[index + 1], &mutexes[index]);
+    }
+    check_equal(reports.count, PAIRS);
+    unsigned kept = 0;
+    for (const char *json = diagnosis(ILK_AS_JSON); (json = strstr(json, "{\"text\": ")) != NULL; json++) {
+        kept++;
+    }
+    check_equal(kept, 16);
 }
 
 static void close_cycle(unsigned count, unsigned expected) {
@@ -190,6 +210,7 @@ static void a_wait_for_ones_own_permit_is_reported_and_goes_on(void **state) {
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_first_32_shares_of_a_thread_are_known),
+    cmocka_unit_test(the_first_16_reports_are_in_the_json),
     cmocka_unit_test(a_cycle_of_eight_is_found_and_one_of_nine_is_not),
     cmocka_unit_test(a_cycle_of_eight_is_found_beside_one_that_a_guard_keeps_apart),
     cmocka_unit_test(what_was_made_before_is_not_watched),

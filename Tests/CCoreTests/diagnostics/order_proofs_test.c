@@ -4,6 +4,7 @@
  * lock: they are reported when the next of them is seen.
  */
 /* contract: diagnostics.h */
+#include "diagnostics/records.h"
 #include "diagnostics/reports.h"
 #include <interlock/mutex.h>
 #include <interlock/rwlock.h>
@@ -59,6 +60,20 @@ static void a_try_of_the_writer_is_enough(void **state) {
     ilk_rwlock_write_unlock(&b);
     read_both(&b, &a);
     check_equal(reports.count, 1);
+    ilk_rwlock_destroy(&a);
+    ilk_rwlock_destroy(&b);
+}
+
+static void the_writer_of_a_lock_that_has_ended_proves_nothing_of_the_next(void **state) {
+    (void)state;
+    static ilk_rwlock a, b;
+    begin_with_readers(&a, &b);
+    write_once(&a);
+    write_once(&b);
+    ilk_rwlock_destroy(&a);
+    ilk_rwlock_destroy(&b);
+    begin_with_readers(&a, &b);
+    check_equal(reports.count, 0);
     ilk_rwlock_destroy(&a);
     ilk_rwlock_destroy(&b);
 }
@@ -138,6 +153,50 @@ static void an_order_is_searched_with_each_of_its_shares(void **state) {
     ilk_rwlock_destroy(&a);
 }
 
+/* Where a thread remembers the order. */
+static uint64_t place_of(const void *from, const void *to) {
+    return (ilk__object_id(ilk__object_find(from)) * 31 + ilk__object_id(ilk__object_find(to))) %
+           ILK__KNOWN_ORDERS;
+}
+
+static void lock_and_unlock(ilk_mutex *mutex) {
+    ilk_mutex_lock(mutex);
+    ilk_mutex_unlock(mutex);
+}
+
+static void upgradable_below(ilk_rwlock *held, ilk_mutex *asked) {
+    ilk_rwlock_upgradable_lock(held);
+    lock_and_unlock(asked);
+    ilk_rwlock_upgradable_unlock(held);
+}
+
+/* Both orders have one place there, and only the second closes a cycle. */
+static void an_order_is_not_known_with_the_shares_of_another(void **state) {
+    (void)state;
+    static ilk_rwlock a, c;
+    static ilk_mutex b, d;
+    begin_reports();
+    ilk_rwlock_init(&a);
+    ilk_rwlock_init(&c);
+    ilk_mutex_init(&b, false);
+    do {
+        ilk_mutex_init(&d, false);
+    } while (place_of(&a, &b) != place_of(&c, &d));
+    ilk_mutex_lock(&d);
+    ilk_rwlock_upgradable_lock(&c);
+    ilk_rwlock_upgradable_unlock(&c);
+    ilk_mutex_unlock(&d);
+    upgradable_below(&a, &b);
+    ilk_rwlock_read_lock(&c);
+    lock_and_unlock(&d);
+    ilk_rwlock_read_unlock(&c);
+    check_equal(reports.count, 0); /* a reader keeps no upgradable holder waiting */
+    upgradable_below(&c, &d);
+    check_equal(reports.count, 1);
+    ilk_rwlock_destroy(&a);
+    ilk_rwlock_destroy(&c);
+}
+
 static void lock_both(ilk_mutex *first, ilk_mutex *second) {
     ilk_mutex_lock(first);
     ilk_mutex_lock(second);
@@ -168,10 +227,12 @@ static void a_thread_that_leaves_the_guard_out_is_reported(void **state) {
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(orders_of_readers_are_reported_once_a_writer_has_come),
+    cmocka_unit_test(the_writer_of_a_lock_that_has_ended_proves_nothing_of_the_next),
     cmocka_unit_test(a_try_of_the_writer_is_enough),
     cmocka_unit_test(a_semaphore_that_turns_out_to_be_a_lock_is_reported),
     cmocka_unit_test(a_signal_that_found_no_room_gives_nothing_back),
     cmocka_unit_test(an_order_is_searched_with_each_of_its_shares),
+    cmocka_unit_test(an_order_is_not_known_with_the_shares_of_another),
     cmocka_unit_test(a_thread_that_leaves_the_guard_out_is_reported),
 };
 

@@ -326,6 +326,29 @@ static void a_lock_that_is_initialised_where_it_is_defined_is_seen(void **state)
     ilk_semaphore_signal(&permit, 1);
 }
 
+/* contract: ilk_semaphore_observe */
+static void a_semaphore_that_is_watched_by_itself_serves_as_a_lock(void **state) {
+    (void)state;
+    begin_reports();
+    ilk_diagnose(0);
+    static ilk_semaphore permit;
+    static ilk_mutex mutex;
+    ilk_semaphore_init(&permit, 1);
+    make_mutex(&mutex, "mutex");
+    check_equal(ilk_semaphore_observe(&permit, ILK_DIAGNOSE_ORDER), ILK_OK);
+    check_equal(ilk_mutex_observe(&mutex, ILK_DIAGNOSE_ORDER), ILK_OK);
+    ilk_semaphore_wait(&permit);
+    ilk_mutex_lock(&mutex);
+    ilk_mutex_unlock(&mutex);
+    ilk_semaphore_signal(&permit, 1);
+    ilk_mutex_lock(&mutex);
+    ilk_semaphore_wait(&permit);
+    check_equal(reports.count, 1);
+    ilk_semaphore_signal(&permit, 1);
+    ilk_mutex_unlock(&mutex);
+    ilk_semaphore_destroy(&permit);
+}
+
 /* ---- Waiting for oneself ---- */
 
 static ilk_rwlock own;
@@ -375,6 +398,9 @@ static void a_thread_that_would_wait_for_itself_is_reported_and_ends(void **stat
         {{ilk_rwlock_read_lock, ilk_rwlock_upgradable_lock, ilk_rwlock_upgrade},
          "for reading",
          "for writing"},
+        {{ilk_rwlock_read_lock, ilk_rwlock_upgradable_lock, ilk_rwlock_upgradable_lock},
+         "upgradable",
+         "upgradable"},
     };
     for (unsigned index = 0; index < sizeof waits / sizeof *waits; index++) {
         expect_self_wait(waits[index]);
@@ -485,6 +511,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(locks_with_inheritance_are_seen),
     cmocka_unit_test(one_lock_by_itself_can_be_watched),
     cmocka_unit_test(a_lock_that_is_initialised_where_it_is_defined_is_seen),
+    cmocka_unit_test(a_semaphore_that_is_watched_by_itself_serves_as_a_lock),
     cmocka_unit_test(a_thread_that_would_wait_for_itself_is_reported_and_ends),
     cmocka_unit_test(reading_again_with_a_limit_is_no_report),
     cmocka_unit_test(reading_again_for_ever_is_reported_before_it_hangs),

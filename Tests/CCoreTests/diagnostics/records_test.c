@@ -9,6 +9,7 @@
 #include "diagnostics/rings.h"
 #include "diagnostics/tables.h"
 #include <interlock/inline/atomic.h>
+#include <interlock/inline/diagnose.h>
 #include <interlock/mpmc.h>
 #include <interlock/mutex.h>
 #include <interlock/rwlock.h>
@@ -121,6 +122,51 @@ static void an_object_begins_with_times_of_its_own(void **state) {
     check(find_figures(&later, figures, after, &mine));
     check_equal(mine.hold.count, 0);
     check_equal(mine.hold.total_ns, 0);
+    check_equal(mine.longest_holder, 0);
+    for (unsigned bucket = 0; bucket < ILK_HISTOGRAM_BUCKETS; bucket++) {
+        check_equal(mine.hold.buckets[bucket], 0);
+    }
+}
+
+/* As where a mutex makes its object beside an observe. */
+static void an_object_that_begins_anew_keeps_what_is_watched_of_it(void **state) {
+    (void)state;
+    static const char object = 0;
+    const struct ilk__object *watched = ilk__object_watch(&object, ILK_OBJECT_MUTEX, ILK_DIAGNOSE_ORDER, 0);
+    check(watched != NULL);
+    const uint64_t before = ilk__object_id(watched);
+    check(ilk__object_begin(&object, ILK_OBJECT_MUTEX, ILK__WATCHES_KEPT, 0) == watched);
+    check(ilk__object_id(watched) != before);
+    check_equal(ilk__object_watches(watched), ILK_DIAGNOSE_ORDER);
+}
+
+/* A lock that is initialised where it is defined has no call of its own as it begins. */
+static void an_object_of_another_kind_at_an_address_is_another_object(void **state) {
+    (void)state;
+    static const char memory = 0;
+    const struct ilk__object *mutex = ilk__object_begin(&memory, ILK_OBJECT_MUTEX, 0, 0);
+    const uint64_t before = ilk__object_id(mutex);
+    const struct ilk__object *lock = ilk__object_of(&memory, ILK_OBJECT_RWLOCK);
+    check_equal(ilk__object_kind_of(lock), ILK_OBJECT_RWLOCK);
+    check(ilk__object_id(lock) != before);
+    check(ilk__object_of(&memory, ILK_OBJECT_RWLOCK) == lock);
+    check(ilk__object_find(&memory) == lock);
+}
+
+static void what_has_ended_leaves_its_place_among_32_shares(void **state) {
+    (void)state;
+    static ilk_mutex held[ILK__HELD_MOST], another;
+    ilk_diagnose(ILK_DIAGNOSE_HANG);
+    ilk_mutex_init(&another, false);
+    for (unsigned index = 0; index < ILK__HELD_MOST; index++) {
+        ilk_mutex_init(&held[index], false);
+        ilk_mutex_lock(&held[index]);
+    }
+    ilk__object_forget(&held[1]);
+    ilk_mutex_lock(&another);
+    struct ilk__record *mine = ilk__record_mine();
+    check(holds(mine, &another) && holds(mine, &held[0]) && holds(mine, &held[ILK__HELD_MOST - 1]));
+    check_equal(ilk__held_places(mine), ILK__HELD_MOST);
 }
 
 /* ---- Signals ---- */
@@ -195,11 +241,28 @@ static void a_handler_within_an_unlock_does_not_change_what_is_given_up(void **s
 }
 
 static ILK_ATOMIC(unsigned) allocations;
+static bool allocation_fails; /* the next */
 void *__real_calloc(size_t count, size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_calloc(size_t count, size_t size) {
     ilk_atomic_fetch_add(&allocations, 1, memory_order_relaxed);
+    if (allocation_fails) {
+        allocation_fails = false;
+        return NULL;
+    }
     return __real_calloc(count, size);
+}
+
+/* contract: ilk_write_diagnosis */
+static void an_object_that_there_is_no_memory_for_is_counted(void **state) {
+    (void)state;
+    static ilk_mutex mutex;
+    ilk_diagnose(ILK_DIAGNOSE_ORDER);
+    allocation_fails = true;
+    ilk_mutex_init(&mutex, false);
+    check(!allocation_fails);
+    check(ilk__object_find(&mutex) == NULL);
+    check_contains(diagnosis(ILK_AS_JSON), "\"objects_lost\": 1,\n");
 }
 
 static struct {
@@ -341,6 +404,45 @@ static void a_child_of_fork_frees_the_other_threads_records(void **state) {
     thread_join(&other);
 }
 
+/* ---- Records that follow each other ---- */
+
+static struct ilk__record *of_the_first;
+
+static void leave_what_it_has(void *mutex) {
+    static ilk__facade_watch watch;
+    ilk__facade_work_begin(mutex, "work");
+    take(mutex);
+    ilk_mutex_lock(mutex);
+    ilk__facade_wait_begin(&watch, &watch, "wait", ILK_FOREVER);
+    of_the_first = ilk__record_mine();
+    ilk__record_begin(of_the_first);
+    ilk__record_add_event(of_the_first, ilk__object_find(mutex), ILK__SHARE_WRITE, 1, 1);
+    ilk__record_end(of_the_first);
+    check_equal(ilk__held_places(of_the_first), 1);
+}
+
+static void have_nothing(void *unused) {
+    (void)unused;
+    struct ilk__record *mine = ilk__record_mine();
+    check(mine == of_the_first);
+    check_equal(ilk__held_places(mine), 0);
+    check_equal(ilk__record_get(&mine->waiting.address), 0);
+    check_equal(ilk__record_get(&mine->work_count), 0);
+    check_equal(ilk__record_get(&mine->event_count), 0);
+}
+
+static void a_record_is_empty_for_the_next_thread(void **state) {
+    (void)state;
+    static ilk_mutex mutex;
+    ilk_diagnose(ILK_DIAGNOSE_ALL);
+    ilk_mutex_init(&mutex, false);
+    struct thread first, second;
+    thread_start(&first, leave_what_it_has, &mutex);
+    thread_join(&first);
+    thread_start(&second, have_nothing, NULL);
+    thread_join(&second);
+}
+
 /* ---- Visits ---- */
 
 static bool counts_yields;
@@ -406,6 +508,21 @@ static void a_ring_is_not_sampled_after_its_end(void **state) {
     check_equal(take_depths_asked(), 0);
 }
 
+static void a_ring_begins_with_samples_of_its_own(void **state) {
+    (void)state;
+    static const char earlier = 0, later = 0;
+    ilk_figures figures[8], mine;
+    ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
+    ilk__ring_begin(&earlier, ILK_OBJECT_SPSC, 4, ask_depth);
+    check(ilk__rings_sample(1));
+    ilk__object_forget(&earlier);
+    ilk_diagnose(ILK_DIAGNOSE_ORDER); /* none is sampled from here on */
+    ilk__ring_begin(&later, ILK_OBJECT_SPSC, 8, ask_depth);
+    check(find_figures(&later, figures, ilk_figures_snapshot(figures, 8), &mine));
+    check_equal(mine.capacity, 8);
+    check_equal(mine.samples + mine.empty_samples, 0);
+}
+
 static void a_ring_may_end_while_diagnosis_is_off(void **state) {
     (void)state;
     ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
@@ -436,13 +553,19 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_lock_is_not_held_by_a_thread_that_waited_for_the_one_before_it),
     cmocka_unit_test(a_handler_leaves_a_record_alone_that_it_has_interrupted),
     cmocka_unit_test(a_handler_within_an_unlock_does_not_change_what_is_given_up),
+    cmocka_unit_test(an_object_that_there_is_no_memory_for_is_counted),
     cmocka_unit_test(what_handlers_call_allocates_nothing),
     cmocka_unit_test(a_lock_that_is_only_tried_is_fast_while_diagnosis_is_off),
     cmocka_unit_test(tries_and_unlocks_do_not_wait_for_the_tables),
     cmocka_unit_test(a_child_of_fork_frees_the_other_threads_records),
+    cmocka_unit_test(a_record_is_empty_for_the_next_thread),
     cmocka_unit_test(an_object_begins_with_times_of_its_own),
+    cmocka_unit_test(an_object_that_begins_anew_keeps_what_is_watched_of_it),
+    cmocka_unit_test(an_object_of_another_kind_at_an_address_is_another_object),
+    cmocka_unit_test(what_has_ended_leaves_its_place_among_32_shares),
     cmocka_unit_test(a_visit_of_many_objects_lets_others_have_the_tables),
     cmocka_unit_test(a_ring_is_not_sampled_after_its_end),
+    cmocka_unit_test(a_ring_begins_with_samples_of_its_own),
     cmocka_unit_test(a_destroyed_ring_is_sampled_no_more),
     cmocka_unit_test(a_ring_may_end_while_diagnosis_is_off),
 };
