@@ -36,7 +36,7 @@ static uint64_t hash_of_order(const struct ilk__order *order) {
 static bool joins(const struct ilk__index_link *link, const void *context) ILK_NONBLOCKING {
     const struct ilk__edge *edge = (const struct ilk__edge *)link;
     const struct ilk__order *order = context;
-    /* LO3 relaxed: under the mutex of the tables; else an id before LO1, `searched` behind it. */
+    /* LO3 relaxed: under the mutex of the tables; else between two looks at the version. */
     return ilk_atomic_load(&edge->to_id, memory_order_relaxed) == order->to_id &&
            ilk_atomic_load(&edge->from_id, memory_order_relaxed) == order->from_id;
 }
@@ -50,12 +50,16 @@ bool ilk__edge_is_known(const struct ilk__order *order) {
     if (edge == NULL) {
         return false;
     }
-    /* LO1 acquire, pairs with LO2 and LO4. Carries: that nothing was searched for an edge that is made over, and that
-     * it joins other objects: one id may have been the edge's before, and the other the new one's. If weaker: what was
-     * searched for another edge is taken for searched for this one. */
-    ilk_atomic_fence(memory_order_acquire);
+    /* LO1 acquire, pairs with LO4. Carries: both ids and `searched` of the edge that got this version.
+     * If weaker: what was searched for an edge before is taken for searched for this one. */
+    const uint64_t version = ilk_atomic_load(&edge->version, memory_order_acquire);
+    const bool is_joined = joins(&edge->link, order);
     const uint64_t searched = ilk_atomic_load(&edge->searched, memory_order_relaxed); /* LO3 */
-    const bool joins_still = joins(&edge->link, order);
+    /* LO8 acquire, pairs with LO2: of a later edge, if we have read a word of it, we see the version too.
+     * If weaker: what was searched for a later edge is taken for searched for this one. */
+    ilk_atomic_fence(memory_order_acquire);
+    const bool joins_still = is_joined && version % 2 == 0 &&
+                             ilk_atomic_load(&edge->version, memory_order_relaxed) == version; /* LO3 */
     ILK__REACHES(EDGE_CHANGES_AS_READ, !joins_still);
     return joins_still && (searched_pairs(searched) & ilk__pair_bit(order->held, order->asked)) != 0 &&
            is_searched_as(searched, 0, order->proofs);
@@ -90,14 +94,16 @@ void ilk__edges_end(struct ilk__object *object) {
 
 static void make_edge(struct ilk__edge *edge, const struct ilk__order *order) {
     const uint32_t pair = ilk__pair_bit(order->held, order->asked);
-    ilk_atomic_store(&edge->searched, 0, memory_order_relaxed); /* LO3 */
-    /* LO2 release, pairs with LO1: the emptied `searched` before the first id that is new. */
+    const uint64_t version = ilk_atomic_load(&edge->version, memory_order_relaxed); /* LO3 */
+    ilk_atomic_store(&edge->version, version + 1, memory_order_relaxed);            /* LO3 */
+    /* LO2 release, pairs with LO8: the odd version before any word of this edge. */
     ilk_atomic_fence(memory_order_release);
-    ilk_atomic_store(&edge->to_id, order->to_id, memory_order_relaxed); /* LO3 */
-    /* LO4 release, pairs with LO1: the emptied `searched` before the second id that is new. */
-    ilk_atomic_store(&edge->from_id, order->from_id, memory_order_release);
+    ilk_atomic_store(&edge->to_id, order->to_id, memory_order_relaxed);     /* LO3 */
+    ilk_atomic_store(&edge->from_id, order->from_id, memory_order_relaxed); /* LO3 */
     ilk_atomic_store(&edge->searched, searched_for(pair, order->guard_count, order->proofs),
                      memory_order_relaxed); /* LO3 */
+    /* LO4 release, pairs with LO1: the words of this edge before its version. */
+    ilk_atomic_store(&edge->version, version + 2, memory_order_release);
     edge->from = order->from;
     edge->to = order->to;
     LIST_INSERT_HEAD(&order->from->leaving, edge, leaving);

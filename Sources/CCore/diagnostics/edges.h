@@ -11,8 +11,9 @@
  *   guards   the objects held for writing in every sighting of the edge, beside the one it leaves: threads that need
  *            the same guard never meet in the cycle
  *   stack    of the first sighting
- * And in one word, which a reader without the lock compares: for which pairs cycles were searched, with how many
- * guards and proofs.
+ * And in one word, which is read without the lock too: for which pairs cycles were searched, with how many guards and
+ * proofs. That it is of the edge between the two ids, a version tells (Boehm, "Can seqlocks get along with programming
+ * language memory models?", 2012): an id may come back to a place in the index, with another partner.
  *
  * Source: Havelund, "Using runtime analysis to guide model checking of Java programs" (2000), for the guards.
  */
@@ -28,7 +29,8 @@ struct ilk__edge {
     struct ilk__index_link link;  /* first: a link is its edge */
     ILK_ATOMIC(uint64_t) from_id; /* 0: it joins nothing */
     ILK_ATOMIC(uint64_t) to_id;
-    ILK_ATOMIC(uint64_t) searched; /* see edges.c; 0 while the edge is made over */
+    ILK_ATOMIC(uint64_t) searched; /* see edges.c */
+    ILK_ATOMIC(uint64_t) version;  /* odd while these words are written for another edge */
     /* Under the mutex of the tables. */
     struct ilk__object *from, *to;
     LIST_ENTRY(ilk__edge) leaving, entering;
