@@ -193,9 +193,10 @@ static void a_handler_leaves_a_record_alone_that_it_has_interrupted(void **state
     take(&of_handler);
     on_signal(try_in_handler);
     struct ilk__record *mine = ilk__record_mine();
+    const unsigned held = ilk__held_places(mine);
     check_equal(raise(SIGUSR1), 0);
     check(known_in_handler);
-    check_equal(held_in_handler, 1);
+    check_equal(held_in_handler, held + 1);
     const uint32_t version = mine->version;
     ilk__record_begin(mine);
     check_equal(raise(SIGUSR1), 0);
