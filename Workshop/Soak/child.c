@@ -193,8 +193,9 @@ static void run_half(double seconds) {
         }
     }
     shared->is_ending = true;
-    atomic_store(&own_row->doing, NULL); /* until the others have ended */
+    at("ends the disturbance");
     faults_end_disturbance();            /* a signal would wake a thread whose wake-up was lost */
+    atomic_store(&own_row->doing, NULL); /* until the others have ended */
     for (int row = 1; row < rows; row++) {
         pthread_join(threads[row], NULL);
     }

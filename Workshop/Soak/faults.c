@@ -24,6 +24,9 @@ uint32_t faults_of(uint64_t seed) {
     for (int fault = 0; fault < faults; fault++) {
         chosen |= (uint32_t)(chance(3) == 0) << fault;
     }
+    if (IS_THREAD_SANITIZED) {
+        chosen &= ~(1u << fault_of_forks); /* a child may find its allocator locked */
+    }
     if ((chosen >> fault_of_quota_periods & 1) != 0) {
         chosen &= ~(1u << fault_of_fifo_threads); /* a group with a quota may have no real-time threads */
     }
