@@ -19,6 +19,7 @@
 /* Not inlined, so that stacks name them. */
 #define FRAME __attribute__((noinline)) static
 
+/* Relaxed: a number by itself; stages order the threads. */
 static ILK_ATOMIC(uint64_t) clock_ns = 1000000;
 uint64_t __wrap_ilk__clock_now_ns(void);
 uint64_t __wrap_ilk__clock_now_ns(void) {

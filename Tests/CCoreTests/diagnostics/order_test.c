@@ -220,6 +220,16 @@ static void a_downgraded_share_is_given_up_as_read(void **state) {
     ilk_rwlock_destroy(&a);
 }
 
+/* Both are held then. */
+static void take_both_ways(ilk_semaphore *permit, ilk_mutex *mutex) {
+    ilk_semaphore_wait(permit);
+    ilk_mutex_lock(mutex);
+    ilk_mutex_unlock(mutex);
+    ilk_semaphore_signal(permit, 1);
+    ilk_mutex_lock(mutex);
+    ilk_semaphore_wait(permit);
+}
+
 static void semaphores_that_serve_as_locks_are_seen(void **state) {
     (void)state;
     begin_reports();
@@ -228,12 +238,7 @@ static void semaphores_that_serve_as_locks_are_seen(void **state) {
     ilk_semaphore_init(&permit, 1);
     check_equal(ilk_set_name(&permit, "permit"), ILK_OK);
     make_mutex(&mutex, "mutex");
-    ilk_semaphore_wait(&permit);
-    ilk_mutex_lock(&mutex);
-    ilk_mutex_unlock(&mutex);
-    ilk_semaphore_signal(&permit, 1);
-    ilk_mutex_lock(&mutex);
-    ilk_semaphore_wait(&permit);
+    take_both_ways(&permit, &mutex);
     check_equal(reports.count, 1);
     char expected[1024];
     snprintf(expected, sizeof expected,
@@ -337,12 +342,7 @@ static void a_semaphore_that_is_watched_by_itself_serves_as_a_lock(void **state)
     make_mutex(&mutex, "mutex");
     check_equal(ilk_semaphore_observe(&permit, ILK_DIAGNOSE_ORDER), ILK_OK);
     check_equal(ilk_mutex_observe(&mutex, ILK_DIAGNOSE_ORDER), ILK_OK);
-    ilk_semaphore_wait(&permit);
-    ilk_mutex_lock(&mutex);
-    ilk_mutex_unlock(&mutex);
-    ilk_semaphore_signal(&permit, 1);
-    ilk_mutex_lock(&mutex);
-    ilk_semaphore_wait(&permit);
+    take_both_ways(&permit, &mutex);
     check_equal(reports.count, 1);
     ilk_semaphore_signal(&permit, 1);
     ilk_mutex_unlock(&mutex);
