@@ -36,7 +36,7 @@ static uint64_t hash_of_order(const struct ilk__order *order) {
 static bool joins(const struct ilk__index_link *link, const void *context) ILK_NONBLOCKING {
     const struct ilk__edge *edge = (const struct ilk__edge *)link;
     const struct ilk__order *order = context;
-    /* LO3 relaxed: under the mutex of the tables; else between LO1 and LO8, or the second look at the version, behind it. */
+    /* LO3 relaxed: under the mutex of the tables; else between LO1 and LO8, or the look at the version behind LO8. */
     return ilk_atomic_load(&edge->to_id, memory_order_relaxed) == order->to_id &&
            ilk_atomic_load(&edge->from_id, memory_order_relaxed) == order->from_id;
 }
