@@ -45,11 +45,18 @@ static void see_work_if_closed(void) {
         see_work();
     }
 }
-static void see_work_when_drained(void) {
+static void see_work_if_drained_until(uint64_t deadline_ns) {
     uint64_t element;
-    if (RING(pop_until)(s.ring, &element, sizeof element, ILK_FOREVER) == ILK_CLOSED) {
+    if (RING(pop_until)(s.ring, &element, sizeof element, deadline_ns) == ILK_CLOSED) {
         see_work();
     }
+}
+static void see_work_when_drained(void) {
+    see_work_if_drained_until(ILK_FOREVER);
+}
+/* Never sleeps: no registration, and no fence of one, orders what it reads after the closed bit. */
+static void see_work_if_drained(void) {
+    see_work_if_drained_until(0);
 }
 EX_SCENARIO(closed_work){
     .name = RING_NAME "-work-before-close",
@@ -57,6 +64,13 @@ EX_SCENARIO(closed_work){
     .setup = setup_1,
     .threads = {close_after_work, see_work_if_closed, see_work_when_drained},
     .titles = {"closer", "asker", "consumer"},
+};
+EX_SCENARIO(drained_work){
+    .name = RING_NAME "-work-before-close-pop",
+    .claim = "a consumer that finds the ring closed and drained without a sleep sees what the closer did",
+    .setup = setup_1,
+    .threads = {close_after_work, see_work_if_drained},
+    .titles = {"closer", "consumer"},
 };
 
 /* ---- FENCED ---- */
