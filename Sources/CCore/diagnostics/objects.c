@@ -224,6 +224,10 @@ struct ilk__object *ilk__object_begin(const void *address, ilk_object_kind kind,
     return object_at(address, kind, watches, traits, true);
 }
 
+struct ilk__object *ilk__object_begin_once(const void *address, ilk_object_kind kind, uint32_t traits) {
+    return object_at(address, kind, 0, traits, false);
+}
+
 struct ilk__object *ilk__object_watch(const void *address, ilk_object_kind kind, uint32_t watches,
                                       uint32_t traits) {
     if ((watches & ILK_DIAGNOSE_ALL) != 0) {

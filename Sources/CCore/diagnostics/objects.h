@@ -16,18 +16,20 @@
 #include <stdint.h>
 
 /* Traits of an object. */
-#define ILK__IS_WRITTEN UINT32_C(1)   /* taken for writing at least once: its readers may have to wait */
-#define ILK__IS_PERMIT UINT32_C(2)    /* a semaphore of one permit: may serve as a lock */
-#define ILK__IS_BALANCED UINT32_C(4)  /* a thread has given back the permit that it took */
-#define ILK__IS_SIGNALLED UINT32_C(8) /* a thread has given a permit that it had not taken: no lock */
-#define ILK__HAS_ORDERS UINT32_C(16)  /* an edge leaves it, or has left it */
+#define ILK__IS_WRITTEN UINT32_C(1)  /* taken for writing at least once: its readers may have to wait */
+#define ILK__IS_PERMIT UINT32_C(2)   /* a semaphore of one permit: may serve as a lock */
+#define ILK__IS_BALANCED UINT32_C(4) /* a thread has given back the permit that it took */
+#define ILK__IS_SIGNALLED                                                                                    \
+    UINT32_C(8)                      /* a thread has given up what it had not taken: a semaphore is no lock */
+#define ILK__HAS_ORDERS UINT32_C(16) /* an edge leaves it, or has left it */
 
-enum ilk__share { ILK__SHARE_READ, ILK__SHARE_UPGRADABLE, ILK__SHARE_WRITE };
-enum { ILK__SHARES = 3 };
+/* UPGRADE is asked for and never held: its thread holds UPGRADABLE, so that only readers keep it waiting. */
+enum ilk__share { ILK__SHARE_READ, ILK__SHARE_UPGRADABLE, ILK__SHARE_WRITE, ILK__SHARE_UPGRADE };
+enum { ILK__SHARES = 4 };
 
 LIST_HEAD(ilk__edges, ilk__edge);
 
-/* What a search for cycles leaves at an object (order.c), of the search with this number. */
+/* What a search for cycles leaves at an object (order_search.c), of the search with this number. */
 struct ilk__visit {
     uint64_t search;
     struct ilk__object *next; /* in the search's queue */
@@ -80,6 +82,9 @@ uint64_t ilk__object_id_at(const struct ilk__object *object, const void *address
 #define ILK__WATCHES_KEPT UINT32_MAX
 struct ilk__object *ilk__object_begin(const void *address, ilk_object_kind kind, uint32_t watches,
                                       uint32_t traits);
+
+/* Likewise, where none is: of threads that come together, one makes it. */
+struct ilk__object *ilk__object_begin_once(const void *address, ilk_object_kind kind, uint32_t traits);
 
 /* Watches what is at `address` by itself, as `watches` says. NULL: no memory. */
 struct ilk__object *ilk__object_watch(const void *address, ilk_object_kind kind, uint32_t watches,

@@ -28,6 +28,7 @@ static const char *words_for(enum ilk__share share) {
     case ILK__SHARE_UPGRADABLE:
         return "upgradable";
     case ILK__SHARE_WRITE:
+    case ILK__SHARE_UPGRADE:
         return "for writing";
     }
     return "";
@@ -136,13 +137,15 @@ static void check_self(struct ilk__record *record, const struct ilk__watch *watc
         const bool beside = share == ILK__SHARE_READ
                                 ? watch->share != ILK__SHARE_WRITE
                                 : share == ILK__SHARE_UPGRADABLE && watch->share == ILK__SHARE_READ;
-        const bool is_permit = ilk__object_kind_of(watch->object) == ILK_OBJECT_SEMAPHORE;
+        /* Another thread may give the permit, or has given a plain lock up for this one. */
+        const bool is_certain = ilk__object_kind_of(watch->object) != ILK_OBJECT_SEMAPHORE &&
+                                !ilk__object_has_traits(watch->object, ILK__IS_SIGNALLED);
         if (is_own || beside || !ilk__is_proven_lock(watch->object)) {
             continue;
         }
         ilk__report_self_wait(ilk__object_address(watch->object), ilk__object_kind_of(watch->object),
                               words_for(share), words_for(watch->share),
-                              (const void *)(uintptr_t)ilk__record_get(&held->site), watch->site, !is_permit);
+                              (const void *)(uintptr_t)ilk__record_get(&held->site), watch->site, is_certain);
         return;
     }
 }
@@ -175,7 +178,7 @@ void ilk__watch_begin(struct ilk__watch *watch, const void *address, ilk_object_
     struct ilk__record *record = ilk__record_mine();
     if (record != NULL && (watch->watches & ILK_DIAGNOSE_ORDER) != 0 && deadline_ns == ILK_FOREVER) {
         check_self(record, watch, upgrades);
-        ilk__order_add(record, object, id, share, site);
+        ilk__order_add(record, object, id, upgrades ? ILK__SHARE_UPGRADE : share, site);
     }
 }
 
@@ -234,7 +237,7 @@ static void end_wait(struct ilk__record *record, struct ilk__object *object, uin
 
 /* The object of a watch, unless it has ended since: then it may be another one's. */
 static struct ilk__object *still_there(struct ilk__object *object, uint64_t id) {
-    return object != NULL && ilk__object_id(object) == id ? object : NULL;
+    return object != NULL && id != 0 && ilk__object_id(object) == id ? object : NULL;
 }
 
 void ilk__watch_end(struct ilk__watch *watch, bool is_acquired, bool upgrades) {
@@ -279,10 +282,10 @@ void ilk__watch_taken(const void *address, enum ilk__share share, const void *si
 }
 
 /* False: the thread is not known to hold it. */
-static bool give_up_held(struct ilk__record *record, const struct ilk__object *object, enum ilk__share share,
-                         uint64_t *since_ns) {
+static bool give_up_held(struct ilk__record *record, const struct ilk__object *object, uint64_t id,
+                         enum ilk__share share, uint64_t *since_ns) {
     ilk__record_begin(record);
-    struct ilk__held_share *held = find_held(record, object, ilk__object_id(object), &share);
+    struct ilk__held_share *held = find_held(record, object, id, &share);
     if (held != NULL) {
         *since_ns = ilk__record_get(&held->since_ns);
         remove_held(record, held);
@@ -307,16 +310,18 @@ static uint64_t add_hold(const struct ilk__record *record, struct ilk__object *o
     return hold_ns;
 }
 
-static void note_release(struct ilk__object *object, enum ilk__share share, const void *site) {
+static void note_release(struct ilk__object *object, uint64_t id, enum ilk__share share, const void *site) {
     struct ilk__record *record = ilk__record_known();
     uint64_t since_ns = 0;
-    const bool was_held = record != NULL && give_up_held(record, object, share, &since_ns);
-    if (ilk__object_kind_of(object) == ILK_OBJECT_SEMAPHORE) {
-        if (was_held) {
-            add_proof(object, ILK__IS_BALANCED);
-        } else {
-            (void)ilk__object_add_traits(object, ILK__IS_SIGNALLED);
-        }
+    const bool was_held = record != NULL && give_up_held(record, object, id, share, &since_ns);
+    /* A thread that takes the permit may end the semaphore at once: another object there learns nothing from this. */
+    if (still_there(object, id) == NULL) {
+        return;
+    }
+    if (!was_held) {
+        (void)ilk__object_add_traits(object, ILK__IS_SIGNALLED);
+    } else if (ilk__object_kind_of(object) == ILK_OBJECT_SEMAPHORE) {
+        add_proof(object, ILK__IS_BALANCED);
     }
     const uint64_t hold_ns = since_ns != 0 ? add_hold(record, object, since_ns, site) : 0;
     if (hold_ns >= SHORTEST_EVENT_NS) {
@@ -327,10 +332,9 @@ static void note_release(struct ilk__object *object, enum ilk__share share, cons
 }
 
 void ilk__watch_release(const void *address, enum ilk__share share, const void *site) ILK_NONBLOCKING {
-    struct ilk__object *object = ilk__object_find(address);
-    if (object != NULL) {
-        note_release(object, share, site);
-    }
+    struct ilk__watch watch;
+    ilk__watch_release_begin(&watch, address);
+    ilk__watch_release_end(&watch, share, site);
 }
 
 void ilk__watch_release_begin(struct ilk__watch *watch, const void *address) ILK_NONBLOCKING {
@@ -342,7 +346,7 @@ void ilk__watch_release_end(const struct ilk__watch *watch, enum ilk__share shar
     ILK_NONBLOCKING {
     struct ilk__object *object = still_there(watch->object, watch->id);
     if (object != NULL) {
-        note_release(object, share, site);
+        note_release(object, watch->id, share, site);
     }
 }
 ILK_TRUSTED_NONBLOCKING_END

@@ -43,6 +43,9 @@ void ilk__order_proven(const struct ilk__object *object) {
 }
 
 bool ilk__shares_exclude(const struct ilk__object *object, enum ilk__share held, enum ilk__share asked) {
+    if (asked == ILK__SHARE_UPGRADE) {
+        return held == ILK__SHARE_READ;
+    }
     if (held == ILK__SHARE_READ || asked == ILK__SHARE_READ) {
         const bool writes = held == ILK__SHARE_WRITE || asked == ILK__SHARE_WRITE;
         return writes || ilk__object_has_traits(object, ILK__IS_WRITTEN);
@@ -74,8 +77,14 @@ static struct ilk__known_order *known_place(struct ilk__record *record, uint64_t
     return &record->known_orders[(from * 31 + to) % ILK__KNOWN_ORDERS];
 }
 
-static void add_order(struct ilk__order *order, struct ilk__inversion *inversion) {
+static bool is_order_of(const struct ilk__known_order *known, const struct ilk__order *order) {
+    return known->from == order->from_id && known->to == order->to_id && known->proofs == order->proofs;
+}
+
+/* False: it is not in the graph, for want of memory or because an object has ended. */
+static bool add_order(struct ilk__order *order, struct ilk__inversion *inversion) {
     struct ilk__edge *spare = NULL;
+    bool is_added = false;
     enum ilk__search_outcome outcome = ILK__SEARCH_SILENT;
     bool is_full = false;
     for (;;) {
@@ -90,12 +99,13 @@ static void add_order(struct ilk__order *order, struct ilk__inversion *inversion
             outcome = ilk__order_search(edge, order, inversion);
         }
         ilk__tables_unlock(&before);
-        if (edge != NULL || !is_current) {
+        is_added = edge != NULL;
+        if (is_added || !is_current) {
             break;
         }
         spare = calloc(1, sizeof *spare);
         if (spare == NULL) {
-            break; /* the order is lost */
+            break;
         }
     }
     free(spare);
@@ -109,6 +119,7 @@ static void add_order(struct ilk__order *order, struct ilk__inversion *inversion
         ilk_atomic_fetch_add(&searches_ended, 1, memory_order_relaxed) == 0) { /* LO5 */
         ilk__report_ended_search(order->sighting->thread);
     }
+    return is_added;
 }
 
 static void gather_guards(const struct ilk__record *record, unsigned without, struct ilk__order *order) {
@@ -149,9 +160,7 @@ void ilk__order_add(struct ilk__record *record, struct ilk__object *object, uint
         }
         const uint32_t pair = ilk__pair_bit(order.held, share);
         struct ilk__known_order *known = known_place(record, order.from_id, order.to_id);
-        const bool is_same =
-            known->from == order.from_id && known->to == order.to_id && known->proofs == order.proofs;
-        if (is_same && (known->pairs & pair) != 0) {
+        if (is_order_of(known, &order) && (known->pairs & pair) != 0) {
             continue;
         }
         if (!ilk__edge_is_known(&order)) {
@@ -163,12 +172,12 @@ void ilk__order_add(struct ilk__record *record, struct ilk__object *object, uint
             }
             sighting.from_site = (const void *)(uintptr_t)ilk__record_get(&held->site);
             gather_guards(record, index, &order);
-            add_order(&order, &inversion);
-            if (order.guard_count > 0) {
+            if (!add_order(&order, &inversion) || order.guard_count > 0) {
                 continue;
             }
         }
-        *known = (struct ilk__known_order){order.from_id, order.to_id, is_same ? known->pairs | pair : pair,
-                                           order.proofs};
+        /* Asked only now: the handler of a report may have put another order here. */
+        const uint32_t pairs = is_order_of(known, &order) ? known->pairs | pair : pair;
+        *known = (struct ilk__known_order){order.from_id, order.to_id, pairs, order.proofs};
     }
 }

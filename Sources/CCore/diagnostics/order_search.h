@@ -7,7 +7,8 @@
 
 #include "diagnostics/edges.h"
 
-/* Edges that a step of a search follows at most, for a search is not to hold threads up; the tests have less. */
+/* Edges that each step of a search follows at most, the third for each length of cycle, for a search is not to hold
+ * threads up; the tests have less. */
 extern uint32_t ilk__order_search_most;
 
 enum ilk__search_outcome { ILK__SEARCH_SILENT, ILK__SEARCH_FOUND, ILK__SEARCH_ENDED /* at the limit */ };

@@ -73,7 +73,7 @@ struct ilk__record {
     struct ilk__record *next;    /* in the list of all; never changes once linked */
     ILK_ATOMIC(uint32_t) thread; /* its id; 0: the record is free */
     ILK_ATOMIC(uint32_t) version;
-    ilk__record_word held_count; /* may exceed the places */
+    ilk__record_word held_count;
     struct ilk__held_share held[ILK__HELD_MOST];
     struct ilk__waiting waiting;
     ilk__record_word work_count; /* may exceed the places */

@@ -18,6 +18,7 @@ const char *ilk__share_name(uint64_t share) {
     case ILK__SHARE_UPGRADABLE:
         return "upgradable";
     case ILK__SHARE_WRITE:
+    case ILK__SHARE_UPGRADE:
         return "write";
     }
     return "";

@@ -62,8 +62,8 @@ ILK_COLD static bool semaphore_decide_watching(ilk_semaphore *semaphore) {
     const struct ilk__object *object = ilk__object_find(semaphore);
     if (object == NULL && ilk__diagnoses_all()) {
         uint32_t word = ilk_atomic_load(&semaphore->word, memory_order_relaxed); /* SE1 */
-        object = ilk__object_begin(semaphore, ILK_OBJECT_SEMAPHORE, 0,
-                                   ilk__semaphore_permits(word) == 1 ? ILK__IS_PERMIT : 0);
+        object = ilk__object_begin_once(semaphore, ILK_OBJECT_SEMAPHORE,
+                                        ilk__semaphore_permits(word) == 1 ? ILK__IS_PERMIT : 0);
     }
     if (object != NULL && ilk__object_watches(object) != 0) {
         return true;

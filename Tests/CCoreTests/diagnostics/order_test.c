@@ -200,6 +200,53 @@ static void an_upgrade_counts_as_asking_for_the_lock(void **state) {
     ilk_rwlock_destroy(&a);
 }
 
+/* Of two threads that do so, one is upgradable at a time: only a reader that waits for b keeps the upgrade waiting. */
+static void an_upgrade_after_the_mutex_is_no_inversion_but_for_readers(void **state) {
+    (void)state;
+    begin_reports();
+    static ilk_rwlock a;
+    static ilk_mutex b;
+    make_lock(&a, "a");
+    make_mutex(&b, "b");
+    for (int round = 0; round < 2; round++) {
+        ilk_rwlock_upgradable_lock(&a);
+        ilk_mutex_lock(&b);
+        ilk_rwlock_upgrade(&a);
+        ilk_mutex_unlock(&b);
+        ilk_rwlock_write_unlock(&a);
+    }
+    ilk_rwlock_write_lock(&a);
+    ilk_mutex_lock(&b);
+    ilk_mutex_unlock(&b);
+    ilk_rwlock_write_unlock(&a);
+    check_equal(reports.count, 0);
+    ilk_rwlock_read_lock(&a);
+    ilk_mutex_lock(&b);
+    check_equal(reports.count, 1);
+    ilk_mutex_unlock(&b);
+    ilk_rwlock_read_unlock(&a);
+    ilk_rwlock_destroy(&a);
+}
+
+static void give_up_for_the_other(void *lock) {
+    ilk_rwlock_write_unlock(lock);
+}
+
+static void a_plain_lock_that_another_thread_gave_up_ends_no_process(void **state) {
+    (void)state;
+    begin_reports();
+    static ilk_rwlock a;
+    ilk_rwlock_init_plain(&a);
+    ilk_rwlock_write_lock(&a);
+    struct thread other;
+    thread_start(&other, give_up_for_the_other, &a);
+    thread_join(&other);
+    ilk_rwlock_write_lock(&a);
+    check_equal(reports.count, 1);
+    ilk_rwlock_write_unlock(&a);
+    ilk_rwlock_destroy(&a);
+}
+
 static void a_downgraded_share_is_given_up_as_read(void **state) {
     (void)state;
     begin_reports();
@@ -516,6 +563,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(reading_again_with_a_limit_is_no_report),
     cmocka_unit_test(reading_again_for_ever_is_reported_before_it_hangs),
     cmocka_unit_test(an_inversion_ends_the_process_where_that_is_asked_for),
+    cmocka_unit_test(an_upgrade_after_the_mutex_is_no_inversion_but_for_readers),
+    cmocka_unit_test(a_plain_lock_that_another_thread_gave_up_ends_no_process),
     cmocka_unit_test(a_handler_may_use_the_library),
 };
 

@@ -266,6 +266,41 @@ static void an_object_that_there_is_no_memory_for_is_counted(void **state) {
     check_contains(diagnosis(ILK_AS_JSON), "\"objects_lost\": 1,\n");
 }
 
+static void lock_both(ilk_mutex *first, ilk_mutex *second) {
+    ilk_mutex_lock(first);
+    ilk_mutex_lock(second);
+    ilk_mutex_unlock(second);
+    ilk_mutex_unlock(first);
+}
+
+/* The thread does not remember it as one that is in the graph. */
+static void an_order_that_there_is_no_memory_for_is_noted_the_next_time(void **state) {
+    (void)state;
+    begin_reports();
+    static ilk_mutex mutexes[3];
+    for (unsigned index = 0; index < 3; index++) {
+        ilk_mutex_init(&mutexes[index], false);
+    }
+    lock_both(&mutexes[0], &mutexes[2]); /* the thread is known from here on */
+    allocation_fails = true;
+    lock_both(&mutexes[0], &mutexes[1]);
+    check(!allocation_fails);
+    lock_both(&mutexes[0], &mutexes[1]);
+    check_equal(reports.count, 0);
+    lock_both(&mutexes[1], &mutexes[0]);
+    check_equal(reports.count, 1);
+}
+
+static void of_threads_that_come_together_one_makes_the_object(void **state) {
+    (void)state;
+    static ilk_semaphore permit;
+    const struct ilk__object *made = ilk__object_begin_once(&permit, ILK_OBJECT_SEMAPHORE, ILK__IS_PERMIT);
+    const uint64_t id = ilk__object_id(made);
+    check(ilk__object_begin_once(&permit, ILK_OBJECT_SEMAPHORE, 0) == made && ilk__object_id(made) == id);
+    check(ilk__object_has_traits(made, ILK__IS_PERMIT));
+    check(ilk__object_id(ilk__object_begin(&permit, ILK_OBJECT_SEMAPHORE, 0, 0)) != id);
+}
+
 static struct {
     ilk_rwlock lock;
     ilk_mutex mutex;
@@ -555,6 +590,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_handler_leaves_a_record_alone_that_it_has_interrupted),
     cmocka_unit_test(a_handler_within_an_unlock_does_not_change_what_is_given_up),
     cmocka_unit_test(an_object_that_there_is_no_memory_for_is_counted),
+    cmocka_unit_test(an_order_that_there_is_no_memory_for_is_noted_the_next_time),
+    cmocka_unit_test(of_threads_that_come_together_one_makes_the_object),
     cmocka_unit_test(what_handlers_call_allocates_nothing),
     cmocka_unit_test(a_lock_that_is_only_tried_is_fast_while_diagnosis_is_off),
     cmocka_unit_test(tries_and_unlocks_do_not_wait_for_the_tables),

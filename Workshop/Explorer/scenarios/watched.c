@@ -173,6 +173,29 @@ WATCHED(watched_lock_lock, "lock-lock", setup_on, lock, lock);
 WATCHED(watched_lock_try_until, "lock-try_lock-lock_until", setup_on, lock, try_lock, lock_until);
 WATCHED(watched_write_read, "write-read", setup_on, write, read);
 WATCHED(watched_permits, "permit-permit", setup_on, permit, permit);
+/* A thread that comes late does not make anew what the other has, and what is known of it. */
+static void setup_first_permits(void) {
+    setup_watched(ILK_DIAGNOSE_ALL);
+    ilk_semaphore_destroy(&s.semaphore);
+    s.semaphore.word = 0x18;
+}
+static void check_known_permit(void) {
+    const struct ilk__object *object = ilk__object_find(&s.semaphore);
+    ex_expect(ilk__object_has_traits(object, ILK__IS_PERMIT | ILK__IS_BALANCED) &&
+                  !ilk__object_has_traits(object, ILK__IS_SIGNALLED),
+              "a permit that each thread gives back is not known for a lock");
+    check_watched();
+}
+EX_SCENARIO(first_permits){
+    .name = "watched-permit-permit-first",
+    .claim = "two first calls make one object, which is known for a lock",
+    .setup = setup_first_permits,
+    .threads = {permit, permit},
+    .check = check_known_permit,
+    .step_limit = 20000,
+    .sc_bound = 2,
+    .weak_bound = 1,
+};
 WATCHED(switched_mutex, "lock-lock-switch", setup_off, lock, lock_until, switch_mutex);
 WATCHED(switched_lock, "write-read-switch", setup_off, write, read, switch_lock);
 WATCHED(switched_semaphore, "permit-permit-switch", setup_off, permit, permit, switch_semaphore);
