@@ -36,6 +36,11 @@ void chance_begin(uint64_t seed) {
 
 /* SplitMix64. */
 uint32_t chance(uint32_t bound) {
+    static _Atomic(uint64_t)
+        threads; /* of those that have not begun: the library's, and those that disturb */
+    if (chance_state == 0) {
+        chance_state = shared->seed << 20 ^ ++threads << 32;
+    }
     uint64_t word = chance_state += UINT64_C(0x9E3779B97F4A7C15);
     word = (word ^ word >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
     word = (word ^ word >> 27) * UINT64_C(0x94D049BB133111EB);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Diagnosis beside all others, as a fault: a thread switches it on and off, and asks for all that it tells. No crew
- * holds two locks at a time, so each report of an order is false, but the one that this thread asks for.
+ * Diagnosis beside all others, as a fault: a thread switches it on and off, and asks for all that it tells. Others add
+ * orders to the graph meanwhile, and none that may deadlock; no crew holds two locks at a time. So each report of an
+ * order is false, but the one that the first thread asks for.
  */
 #include "soak.h"
 
@@ -39,6 +40,53 @@ static void invert_orders(void) {
     expected_reports = 0;
     ilk_rwlock_destroy(&one);
     ilk_rwlock_destroy(&other);
+}
+
+/* From a lock to one of a higher number. Not for reading, for an upgrade after the second would wait for a reader. */
+static struct {
+    ilk_rwlock lock;
+    ilk_mutex mutex;
+} ordered[6];
+
+static void take_in_order(void) {
+    ilk_rwlock end; /* with its edges it ends each time, and the next begins at its address */
+    const uint32_t first = chance(5);
+    const uint32_t second = first + 1 + chance(5 - first);
+    const bool upgrades = chance(2) == 0;
+    ilk_rwlock_init(&end);
+    if (upgrades) {
+        ilk_rwlock_upgradable_lock(&ordered[first].lock);
+    } else {
+        ilk_rwlock_write_lock(&ordered[first].lock);
+    }
+    ilk_mutex_lock(&ordered[second].mutex);
+    if (upgrades) {
+        ilk_rwlock_upgrade(&ordered[first].lock);
+    }
+    ilk_rwlock_read_lock(&end);
+    ilk_rwlock_read_unlock(&end);
+    ilk_mutex_unlock(&ordered[second].mutex);
+    ilk_rwlock_write_unlock(&ordered[first].lock);
+    ilk_rwlock_destroy(&end);
+}
+
+static void init_ordered(void) {
+    for (size_t i = 0; i < sizeof ordered / sizeof *ordered; i++) {
+        ilk_rwlock_init(&ordered[i].lock);
+        ilk_mutex_init(&ordered[i].mutex, chance(2) == 0);
+    }
+}
+
+void *diagnosis_keep_order(void *unused) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, init_ordered);
+    while (is_disturbing) {
+        for (uint32_t i = chance(1000); i > 0; i--) {
+            take_in_order();
+        }
+        usleep(chance(2000));
+    }
+    return unused;
 }
 
 static void check_figures(void) {

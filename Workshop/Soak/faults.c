@@ -212,7 +212,10 @@ static const struct disturber {
     enum fault fault;
     void *(*run)(void *);
 } disturbers[] = {
-    {fault_of_signals, send_signals}, {fault_of_forks, fork_again}, {fault_of_diagnosis, diagnosis_run}};
+    {fault_of_signals, send_signals},           {fault_of_forks, fork_again},
+    {fault_of_diagnosis, diagnosis_run},        {fault_of_diagnosis, diagnosis_keep_order},
+    {fault_of_diagnosis, diagnosis_keep_order},
+};
 enum { DISTURBERS = sizeof disturbers / sizeof *disturbers };
 static pthread_t disturbing[DISTURBERS];
 

@@ -155,7 +155,11 @@ static void report_hang(pid_t child, const struct watch *watch) {
     closedir(folder);
 }
 
+/* A thread that goes on for ever, as a thread that does not. */
 static bool hangs(struct watch *watch) {
+    if (watch->running > 20 * round_seconds + 10 * limit_seconds) {
+        return true;
+    }
     for (int i = 0; i < MOST_ROWS; i++) {
         uint64_t operations = shared->rows[i].operations;
         if (operations != watch->seen[i] || shared->rows[i].doing == NULL) {
@@ -182,6 +186,9 @@ static const char *run_round(uint64_t seed) {
     shared->seed = seed;
     shared->chosen = faults_of(seed);
     pid_t child = fork();
+    if (child == -1) {
+        return "no process could be made";
+    }
     if (child == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         signal(SIGINT, SIG_IGN);

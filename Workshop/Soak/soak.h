@@ -106,6 +106,7 @@ extern _Atomic(bool) is_disturbing; /* the threads that do are to go on */
 /* ---- diagnosis.c ---- */
 
 void *diagnosis_run(void *unused);
+void *diagnosis_keep_order(void *unused); /* any number of threads */
 
 /* What the library gets is refused now and then; these are not. */
 int __real_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
