@@ -74,6 +74,10 @@ static void init_ordered(void) {
     for (size_t i = 0; i < sizeof ordered / sizeof *ordered; i++) {
         ilk_rwlock_init(&ordered[i].lock);
         ilk_mutex_init(&ordered[i].mutex, chance(2) == 0);
+        /* While diagnosis is off too. */
+        const bool is_watched = ilk_rwlock_observe(&ordered[i].lock, ILK_DIAGNOSE_ORDER) == ILK_OK &&
+                                ilk_mutex_observe(&ordered[i].mutex, ILK_DIAGNOSE_ORDER) == ILK_OK;
+        expect(is_watched || is_chosen(fault_of_memory_refused));
     }
 }
 
