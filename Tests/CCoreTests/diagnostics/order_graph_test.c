@@ -13,13 +13,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static void lock_both(ilk_mutex *first, ilk_mutex *second) {
-    ilk_mutex_lock(first);
-    ilk_mutex_lock(second);
-    ilk_mutex_unlock(second);
-    ilk_mutex_unlock(first);
-}
-
 static void lock_three(ilk_mutex *first, ilk_mutex *second, ilk_mutex *third) {
     ilk_mutex_lock(first);
     lock_both(second, third);

@@ -11,13 +11,6 @@
 
 enum { HELD_MOST = 32, CYCLE_ORDERS_MOST = 8 };
 
-static void lock_both(ilk_mutex *first, ilk_mutex *second) {
-    ilk_mutex_lock(first);
-    ilk_mutex_lock(second);
-    ilk_mutex_unlock(second);
-    ilk_mutex_unlock(first);
-}
-
 static void make_mutexes(ilk_mutex *mutexes, unsigned count) {
     begin_reports();
     for (unsigned index = 0; index < count; index++) {

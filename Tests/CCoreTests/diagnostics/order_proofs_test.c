@@ -197,13 +197,6 @@ static void an_order_is_not_known_with_the_shares_of_another(void **state) {
     ilk_rwlock_destroy(&c);
 }
 
-static void lock_both(ilk_mutex *first, ilk_mutex *second) {
-    ilk_mutex_lock(first);
-    ilk_mutex_lock(second);
-    ilk_mutex_unlock(second);
-    ilk_mutex_unlock(first);
-}
-
 /* A thread remembers orders that it need not search again: not this one. */
 static void a_thread_that_leaves_the_guard_out_is_reported(void **state) {
     (void)state;

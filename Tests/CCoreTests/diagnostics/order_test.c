@@ -41,13 +41,6 @@ static void make_lock(ilk_rwlock *lock, const char *name) {
     check_equal(ilk_set_name(lock, name), ILK_OK);
 }
 
-static void lock_both(ilk_mutex *first, ilk_mutex *second) {
-    ilk_mutex_lock(first);
-    ilk_mutex_lock(second);
-    ilk_mutex_unlock(second);
-    ilk_mutex_unlock(first);
-}
-
 /* Not inlined, so that stacks name them. */
 static ilk_mutex accounts, orders;
 __attribute__((noinline)) static void transfer(void *unused) {

@@ -266,13 +266,6 @@ static void an_object_that_there_is_no_memory_for_is_counted(void **state) {
     check_contains(diagnosis(ILK_AS_JSON), "\"objects_lost\": 1,\n");
 }
 
-static void lock_both(ilk_mutex *first, ilk_mutex *second) {
-    ilk_mutex_lock(first);
-    ilk_mutex_lock(second);
-    ilk_mutex_unlock(second);
-    ilk_mutex_unlock(first);
-}
-
 /* The thread does not remember it as one that is in the graph. */
 static void an_order_that_there_is_no_memory_for_is_noted_the_next_time(void **state) {
     (void)state;

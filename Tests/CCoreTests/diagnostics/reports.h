@@ -7,6 +7,7 @@
 
 #include "support/test.h"
 #include <interlock/diagnostics.h>
+#include <interlock/mutex.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -39,6 +40,13 @@ static inline void check_text(const char *text, const char *expected) {
         fprintf(stderr, "expected: %s\ngot:      %s\n", expected, text);
         check_failed(__FILE__, __LINE__, "the text is as expected");
     }
+}
+
+static inline void lock_both(ilk_mutex *first, ilk_mutex *second) {
+    ilk_mutex_lock(first);
+    ilk_mutex_lock(second);
+    ilk_mutex_unlock(second);
+    ilk_mutex_unlock(first);
 }
 
 /* The diagnosis, as ilk_write_diagnosis writes it. */
