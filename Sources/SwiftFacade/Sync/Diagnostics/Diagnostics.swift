@@ -73,8 +73,7 @@ public enum Diagnostics {
         public enum Kind: Sendable {
             /// Two orders of taking locks that may deadlock.
             case inversion
-            /// A thread about to wait for itself. The process ends after the report, unless the thread only reads
-            /// again.
+            /// A thread about to wait for itself. The process ends after the report where the wait cannot end.
             case selfWait
             /// A thread has waited longer than the limit.
             case hang
