@@ -103,7 +103,7 @@ uint32_t ilk_diagnosed(void);
 typedef enum ilk_report_kind {
     ILK_REPORT_INVERSION, /* two orders that may deadlock */
     ILK_REPORT_SELF_WAIT, /* a thread about to wait for itself; abort follows where the wait cannot end */
-    ILK_REPORT_HANG /* a thread has waited beyond the limit */
+    ILK_REPORT_HANG       /* a thread has waited beyond the limit */
 } ilk_report_kind;
 
 typedef struct ilk_report {
