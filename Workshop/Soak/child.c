@@ -36,8 +36,8 @@ void chance_begin(uint64_t seed) {
 
 /* SplitMix64. */
 uint32_t chance(uint32_t bound) {
-    static _Atomic(uint64_t)
-        threads; /* of those that have not begun: the library's, and those that disturb */
+    /* Of those that have not begun: the library's, and those that disturb. */
+    static _Atomic(uint64_t) threads;
     if (chance_state == 0) {
         chance_state = shared->seed << 20 ^ ++threads << 32;
     }

@@ -155,7 +155,7 @@ static void report_hang(pid_t child, const struct watch *watch) {
     closedir(folder);
 }
 
-/* A thread that goes on for ever, as a thread that does not. */
+/* True too for a round in which threads go on, and for ever. */
 static bool hangs(struct watch *watch) {
     if (watch->running > 20 * round_seconds + 10 * limit_seconds) {
         return true;

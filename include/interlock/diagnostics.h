@@ -43,7 +43,7 @@
  *               is first written or a permit first given back, are reported when one of them is met again.
  *               Not counted are try_ calls and waits with a limit, as what is asked for; and orders that a third
  *               lock, held for writing in both, keeps apart. A thread is known to hold the first 32, and a cycle
- *               has eight locks at most. A search ends after 100,000 orders a step, which is said on standard error.
+ *               has eight locks at most. A search ends after 100,000 to 1.1 million orders, which standard error says.
  *   contention  Acquisitions, those that met a holder, how long they waited and how long it was held.
  *   hang        A report of every thread: what it holds of the objects watched, what of them it waits for and since
  *               when, what it works on; cycles are marked.

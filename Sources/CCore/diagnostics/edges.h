@@ -52,7 +52,8 @@ struct ilk__order {
     const struct ilk__sighting *sighting;
 };
 
-_Static_assert(ILK__SHARES *ILK__SHARES <= 16, "edges.c keeps the bits of all pairs in sixteen");
+enum { ILK__PAIRS = ILK__SHARES * ILK__SHARES };
+_Static_assert(ILK__PAIRS <= 16, "edges.c keeps a bit for each pair in sixteen");
 static inline uint32_t ilk__pair_bit(enum ilk__share held, enum ilk__share asked) {
     return UINT32_C(1) << ((uint32_t)held * ILK__SHARES + (uint32_t)asked);
 }

@@ -42,7 +42,7 @@ ILK_NOINLINE void ilk__facade_enter(const void *object, ilk_object_kind kind, co
 }
 
 ILK_NOINLINE void ilk__facade_give(const void *object) {
-    ilk__watch_release(object, ILK__SHARE_WRITE, ILK__CALLER);
+    ilk__watch_release(object, ILK__SHARE_WRITE, false, ILK__CALLER);
 }
 
 ILK_NOINLINE void ilk__facade_wait_begin(ilk__facade_watch *watch, const void *object, const char *label,

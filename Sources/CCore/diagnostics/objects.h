@@ -20,7 +20,7 @@
 #define ILK__IS_PERMIT UINT32_C(2)   /* a semaphore of one permit: may serve as a lock */
 #define ILK__IS_BALANCED UINT32_C(4) /* a thread has given back the permit that it took */
 #define ILK__IS_SIGNALLED                                                                                    \
-    UINT32_C(8)                      /* a thread has given up what it had not taken: a semaphore is no lock */
+    UINT32_C(8) /* a thread has given a permit, or a plain lock up, that it had not taken */
 #define ILK__HAS_ORDERS UINT32_C(16) /* an edge leaves it, or has left it */
 
 /* UPGRADE is asked for and never held: its thread holds UPGRADABLE, so that only readers keep it waiting. */

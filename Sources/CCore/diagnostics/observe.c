@@ -237,7 +237,7 @@ static void end_wait(struct ilk__record *record, struct ilk__object *object, uin
 
 /* The object of a watch, unless it has ended since: then it may be another one's. */
 static struct ilk__object *still_there(struct ilk__object *object, uint64_t id) {
-    return object != NULL && id != 0 && ilk__object_id(object) == id ? object : NULL;
+    return object != NULL && ilk__object_id(object) == id ? object : NULL;
 }
 
 void ilk__watch_end(struct ilk__watch *watch, bool is_acquired, bool upgrades) {
@@ -310,17 +310,27 @@ static uint64_t add_hold(const struct ilk__record *record, struct ilk__object *o
     return hold_ns;
 }
 
-static void note_release(struct ilk__object *object, uint64_t id, enum ilk__share share, const void *site) {
-    struct ilk__record *record = ilk__record_known();
-    uint64_t since_ns = 0;
-    const bool was_held = record != NULL && give_up_held(record, object, id, share, &since_ns);
-    /* A thread that takes the permit may end the semaphore at once: another object there learns nothing from this. */
-    if (still_there(object, id) == NULL) {
+void ilk__watch_release_begin(struct ilk__watch *watch, const void *address) ILK_NONBLOCKING {
+    watch->object = ilk__object_find(address);
+    watch->id = watch->object != NULL ? ilk__object_id_at(watch->object, address) : 0;
+}
+
+void ilk__watch_release_end(const struct ilk__watch *watch, enum ilk__share share, bool is_anyones,
+                            const void *site) ILK_NONBLOCKING {
+    if (watch->id == 0) {
         return;
     }
-    if (!was_held) {
+    struct ilk__record *record = ilk__record_known();
+    uint64_t since_ns = 0;
+    const bool was_held = record != NULL && give_up_held(record, watch->object, watch->id, share, &since_ns);
+    /* A thread that takes the permit may end the semaphore at once: one that has begun there since is left alone. */
+    struct ilk__object *object = still_there(watch->object, watch->id);
+    if (object == NULL) {
+        return;
+    }
+    if (!was_held && is_anyones) {
         (void)ilk__object_add_traits(object, ILK__IS_SIGNALLED);
-    } else if (ilk__object_kind_of(object) == ILK_OBJECT_SEMAPHORE) {
+    } else if (was_held && ilk__object_kind_of(object) == ILK_OBJECT_SEMAPHORE) {
         add_proof(object, ILK__IS_BALANCED);
     }
     const uint64_t hold_ns = since_ns != 0 ? add_hold(record, object, since_ns, site) : 0;
@@ -331,23 +341,11 @@ static void note_release(struct ilk__object *object, uint64_t id, enum ilk__shar
     }
 }
 
-void ilk__watch_release(const void *address, enum ilk__share share, const void *site) ILK_NONBLOCKING {
+void ilk__watch_release(const void *address, enum ilk__share share, bool is_anyones, const void *site)
+    ILK_NONBLOCKING {
     struct ilk__watch watch;
     ilk__watch_release_begin(&watch, address);
-    ilk__watch_release_end(&watch, share, site);
-}
-
-void ilk__watch_release_begin(struct ilk__watch *watch, const void *address) ILK_NONBLOCKING {
-    watch->object = ilk__object_find(address);
-    watch->id = watch->object != NULL ? ilk__object_id_at(watch->object, address) : 0;
-}
-
-void ilk__watch_release_end(const struct ilk__watch *watch, enum ilk__share share, const void *site)
-    ILK_NONBLOCKING {
-    struct ilk__object *object = still_there(watch->object, watch->id);
-    if (object != NULL) {
-        note_release(object, watch->id, share, site);
-    }
+    ilk__watch_release_end(&watch, share, is_anyones, site);
 }
 ILK_TRUSTED_NONBLOCKING_END
 

@@ -39,13 +39,14 @@ void ilk__watch_end(struct ilk__watch *watch, bool is_acquired, bool upgrades);
 /* A try call has acquired. */
 void ilk__watch_taken(const void *address, enum ilk__share share, const void *site) ILK_NONBLOCKING;
 
-/* Before a share is given up. */
-void ilk__watch_release(const void *address, enum ilk__share share, const void *site) ILK_NONBLOCKING;
+/* Before a share is given up. `is_anyones`: another thread than took it may do so. */
+void ilk__watch_release(const void *address, enum ilk__share share, bool is_anyones, const void *site)
+    ILK_NONBLOCKING;
 /* Around giving up a share, which may fail: the first call before it, the second if the share was given up. The object
  * may have ended between them. */
 void ilk__watch_release_begin(struct ilk__watch *watch, const void *address) ILK_NONBLOCKING;
-void ilk__watch_release_end(const struct ilk__watch *watch, enum ilk__share share, const void *site)
-    ILK_NONBLOCKING;
+void ilk__watch_release_end(const struct ilk__watch *watch, enum ilk__share share, bool is_anyones,
+                            const void *site) ILK_NONBLOCKING;
 /* After a downgrade. */
 void ilk__watch_downgrade(const void *address);
 

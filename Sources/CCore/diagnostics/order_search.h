@@ -7,8 +7,8 @@
 
 #include "diagnostics/edges.h"
 
-/* Edges that each step of a search follows at most, the third for each length of cycle, for a search is not to hold
- * threads up; the tests have less. */
+/* A search is not to hold threads up: its first step follows twice so many edges at most, the second so many twice, the
+ * third so many for each length of cycle. The tests have less. */
 extern uint32_t ilk__order_search_most;
 
 enum ilk__search_outcome { ILK__SEARCH_SILENT, ILK__SEARCH_FOUND, ILK__SEARCH_ENDED /* at the limit */ };

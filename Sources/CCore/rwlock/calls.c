@@ -249,7 +249,7 @@ ILK_NOINLINE ilk_status ilk_rwlock_upgrade_until(ilk_rwlock *lock, uint64_t dead
 
 ILK_NOINLINE void ilk__rwlock_unlock_slow(ilk_rwlock *lock, enum ilk__rwlock_kind kind) {
     if (rwlock_is_watched_already(lock)) {
-        ilk__watch_release(lock, share_for(kind), ILK__CALLER);
+        ilk__watch_release(lock, share_for(kind), ilk__mode_is_plain(lock), ILK__CALLER);
     }
     ilk__rwlock_leave_as(lock, kind);
 }

@@ -372,7 +372,7 @@ static void unlock_inherited(ilk_mutex *mutex, uint32_t self) {
 static ILK_NOINLINE void unlock_marked(ilk_mutex *mutex, uint32_t self, uint32_t seen, const void *site) {
     require_owner(mutex, self, seen, "ilk_mutex_unlock");
     if (mutex_is_watched_already(mutex, seen, true)) {
-        ilk__watch_release(mutex, ILK__SHARE_WRITE, site);
+        ilk__watch_release(mutex, ILK__SHARE_WRITE, false, site);
     }
     const bool inherited = inherits(mutex);
     if (inherited && (seen & MUTEX_OWNER) == self) {

@@ -160,7 +160,7 @@ ILK_NOINLINE void ilk__semaphore_signal_slow(ilk_semaphore *semaphore, uint32_t 
         return;
     }
     if (semaphore_is_watched_already(semaphore)) {
-        ilk__watch_release(semaphore, ILK__SHARE_WRITE, ILK__CALLER);
+        ilk__watch_release(semaphore, ILK__SHARE_WRITE, true, ILK__CALLER);
     }
     ilk__semaphore_give(semaphore, permits, NULL);
 }
@@ -177,7 +177,7 @@ ILK_NOINLINE bool ilk_semaphore_try_signal(ilk_semaphore *semaphore, uint32_t pe
     }
     ilk__semaphore_give(semaphore, permits, &fits); /* the semaphore may be gone (D) */
     if (watched && fits) {
-        ilk__watch_release_end(&watch, ILK__SHARE_WRITE, ILK__CALLER);
+        ilk__watch_release_end(&watch, ILK__SHARE_WRITE, true, ILK__CALLER);
     }
     return fits;
 }

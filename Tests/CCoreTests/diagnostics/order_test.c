@@ -428,6 +428,31 @@ static void expect_self_wait(struct own_wait wait) {
     check(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
 }
 
+static void give_up_what_is_not_known_and_wait(void *unused) {
+    (void)unused;
+    enum { HELD_MOST = 32 };
+    static ilk_mutex others[HELD_MOST];
+    begin_own();
+    for (unsigned index = 0; index < HELD_MOST; index++) {
+        ilk_mutex_init(&others[index], false);
+        ilk_mutex_lock(&others[index]);
+    }
+    ilk_rwlock_write_lock(&own);
+    ilk_rwlock_write_unlock(&own);
+    ilk_mutex_unlock(&others[0]);
+    ilk_rwlock_write_lock(&own);
+    ilk_rwlock_write_lock(&own);
+}
+
+/* No other thread may give it up: that the thread was not known to hold it does not say so. */
+static void a_lock_beyond_the_first_32_ends_the_process_when_it_is_known(void **state) {
+    (void)state;
+    char output[8192];
+    const int status = child_run(give_up_what_is_not_known_and_wait, NULL, output, sizeof output);
+    check_contains(output, ") would wait for itself: it holds ");
+    check(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+}
+
 static void a_thread_that_would_wait_for_itself_is_reported_and_ends(void **state) {
     (void)state;
     static const struct own_wait waits[] = {
@@ -556,6 +581,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(reading_again_with_a_limit_is_no_report),
     cmocka_unit_test(reading_again_for_ever_is_reported_before_it_hangs),
     cmocka_unit_test(an_inversion_ends_the_process_where_that_is_asked_for),
+    cmocka_unit_test(a_lock_beyond_the_first_32_ends_the_process_when_it_is_known),
     cmocka_unit_test(an_upgrade_after_the_mutex_is_no_inversion_but_for_readers),
     cmocka_unit_test(a_plain_lock_that_another_thread_gave_up_ends_no_process),
     cmocka_unit_test(a_handler_may_use_the_library),

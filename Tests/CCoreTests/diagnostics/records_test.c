@@ -4,6 +4,7 @@
  * where a signal, another thread or an end comes in between.
  */
 /* contract: diagnostics.h */
+#include "diagnostics/edges.h"
 #include "diagnostics/observe.h"
 #include "diagnostics/reports.h"
 #include "diagnostics/rings.h"
@@ -292,6 +293,82 @@ static void of_threads_that_come_together_one_makes_the_object(void **state) {
     check(ilk__object_begin_once(&permit, ILK_OBJECT_SEMAPHORE, 0) == made && ilk__object_id(made) == id);
     check(ilk__object_has_traits(made, ILK__IS_PERMIT));
     check(ilk__object_id(ilk__object_begin(&permit, ILK_OBJECT_SEMAPHORE, 0, 0)) != id);
+}
+
+/* The permit that a thread gives may end the semaphore before the thread has noted that. */
+static void a_release_says_nothing_of_the_next_object_there(void **state) {
+    (void)state;
+    static ilk_semaphore permit;
+    (void)ilk__object_begin(&permit, ILK_OBJECT_SEMAPHORE, 0, ILK__IS_PERMIT);
+    struct ilk__watch watch;
+    ilk__watch_release_begin(&watch, &permit);
+    const struct ilk__object *next = ilk__object_begin(&permit, ILK_OBJECT_SEMAPHORE, 0, ILK__IS_PERMIT);
+    ilk__watch_release_end(&watch, ILK__SHARE_WRITE, true, NULL);
+    check(!ilk__object_has_traits(next, ILK__IS_SIGNALLED));
+    ilk__watch_release(&permit, ILK__SHARE_WRITE, true, NULL);
+    check(ilk__object_has_traits(next, ILK__IS_SIGNALLED));
+}
+
+static struct {
+    ilk_rwlock a, b;
+    ilk_mutex c, others[ILK__KNOWN_ORDERS];
+    ilk_mutex *d; /* c before it is remembered where b before a is */
+    unsigned reports;
+} nested;
+
+static uint64_t id_of(const void *address) {
+    return ilk__object_id(ilk__object_find(address));
+}
+
+static size_t known_place_of(const void *from, const void *to) {
+    return (id_of(from) * 31 + id_of(to)) % ILK__KNOWN_ORDERS;
+}
+
+static void lock_others(const ilk_report *report, void *unused) {
+    (void)report;
+    (void)unused;
+    nested.reports++;
+    lock_both(&nested.c, nested.d);
+}
+
+static void what_a_handler_locks_is_not_taken_for_the_order_reported(void **state) {
+    (void)state;
+    begin_reports();
+    ilk_set_report_handler(lock_others, NULL);
+    ilk_rwlock_init(&nested.a);
+    ilk_rwlock_init(&nested.b);
+    ilk_mutex_init(&nested.c, false);
+    for (unsigned index = 0; index < ILK__KNOWN_ORDERS; index++) {
+        ilk_mutex_init(&nested.others[index], false);
+        if (known_place_of(&nested.c, &nested.others[index]) == known_place_of(&nested.b, &nested.a)) {
+            nested.d = &nested.others[index];
+        }
+    }
+    check(nested.d != NULL);
+    ilk_rwlock_write_lock(&nested.b); /* what it proves, it proves before its orders */
+    ilk_rwlock_write_unlock(&nested.b);
+    /* b before a is known, for reading, when it is asked for upgradable: that is reported, for a before b. Since b is
+     * read, it is no guard. */
+    ilk_rwlock_read_lock(&nested.b);
+    ilk_rwlock_read_lock(&nested.a);
+    ilk_rwlock_read_unlock(&nested.a);
+    ilk_rwlock_read_unlock(&nested.b);
+    ilk_rwlock_upgradable_lock(&nested.a);
+    ilk_rwlock_write_lock(&nested.b);
+    ilk_rwlock_write_unlock(&nested.b);
+    ilk_rwlock_upgradable_unlock(&nested.a);
+    check_equal(nested.reports, 0);
+    ilk_rwlock_read_lock(&nested.b);
+    ilk_rwlock_upgradable_lock(&nested.a);
+    check_equal(nested.reports, 1);
+    const struct ilk__known_order *known =
+        &ilk__record_mine()->known_orders[known_place_of(&nested.b, &nested.a)];
+    check(known->from == id_of(&nested.b) && known->to == id_of(&nested.a));
+    check_equal(known->pairs, ilk__pair_bit(ILK__SHARE_READ, ILK__SHARE_UPGRADABLE));
+    ilk_rwlock_upgradable_unlock(&nested.a);
+    ilk_rwlock_read_unlock(&nested.b);
+    ilk_rwlock_destroy(&nested.a);
+    ilk_rwlock_destroy(&nested.b);
 }
 
 static struct {
@@ -585,6 +662,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(an_object_that_there_is_no_memory_for_is_counted),
     cmocka_unit_test(an_order_that_there_is_no_memory_for_is_noted_the_next_time),
     cmocka_unit_test(of_threads_that_come_together_one_makes_the_object),
+    cmocka_unit_test(a_release_says_nothing_of_the_next_object_there),
+    cmocka_unit_test(what_a_handler_locks_is_not_taken_for_the_order_reported),
     cmocka_unit_test(what_handlers_call_allocates_nothing),
     cmocka_unit_test(a_lock_that_is_only_tried_is_fast_while_diagnosis_is_off),
     cmocka_unit_test(tries_and_unlocks_do_not_wait_for_the_tables),

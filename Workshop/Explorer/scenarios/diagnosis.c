@@ -40,8 +40,8 @@ static void take(const char *object) {
 static void take_both(const char *first, const char *second) {
     take(first);
     take(second);
-    ilk__watch_release(second, ILK__SHARE_WRITE, NULL);
-    ilk__watch_release(first, ILK__SHARE_WRITE, NULL);
+    ilk__watch_release(second, ILK__SHARE_WRITE, false, NULL);
+    ilk__watch_release(first, ILK__SHARE_WRITE, false, NULL);
 }
 static void a_then_b(void) {
     take_both(&said.a, &said.b);
@@ -86,12 +86,12 @@ GRAPH(order_same, "same", "the same order is silent", check_silence, a_then_b, a
 static void a_then_b_guarded(void) {
     take(&said.g);
     a_then_b();
-    ilk__watch_release(&said.g, ILK__SHARE_WRITE, NULL);
+    ilk__watch_release(&said.g, ILK__SHARE_WRITE, false, NULL);
 }
 static void b_then_a_guarded(void) {
     take(&said.g);
     b_then_a();
-    ilk__watch_release(&said.g, ILK__SHARE_WRITE, NULL);
+    ilk__watch_release(&said.g, ILK__SHARE_WRITE, false, NULL);
 }
 GRAPH(order_guarded, "guarded", "orders behind a common guard are silent", check_silence, a_then_b_guarded,
       b_then_a_guarded);
@@ -116,8 +116,8 @@ static void b_then_c_noted(void) {
     ilk__watch_begin(&watch, &said.c, ILK_OBJECT_MUTEX, ILK__SHARE_WRITE, false, UINT64_MAX, NULL);
     ilk__watch_end(&watch, true, false);
     said.ordered_id = watch.id;
-    ilk__watch_release(&said.c, ILK__SHARE_WRITE, NULL);
-    ilk__watch_release(&said.b, ILK__SHARE_WRITE, NULL);
+    ilk__watch_release(&said.c, ILK__SHARE_WRITE, false, NULL);
+    ilk__watch_release(&said.b, ILK__SHARE_WRITE, false, NULL);
 }
 static void c_then_b_after_end(void) {
     c_ends();
@@ -175,12 +175,12 @@ static void take_as(const char *object, enum ilk__share share) {
 static void read_both(const char *first, const char *second) {
     take_as(first, ILK__SHARE_READ);
     take_as(second, ILK__SHARE_READ);
-    ilk__watch_release(second, ILK__SHARE_READ, NULL);
-    ilk__watch_release(first, ILK__SHARE_READ, NULL);
+    ilk__watch_release(second, ILK__SHARE_READ, false, NULL);
+    ilk__watch_release(first, ILK__SHARE_READ, false, NULL);
 }
 static void write_one(const char *object) {
     take_as(object, ILK__SHARE_WRITE);
-    ilk__watch_release(object, ILK__SHARE_WRITE, NULL);
+    ilk__watch_release(object, ILK__SHARE_WRITE, false, NULL);
 }
 static void read_a_then_b(void) {
     read_both(&said.a, &said.b);
@@ -254,8 +254,8 @@ EX_SCENARIO(order_proven_seen){
 static void take_a_then_b_as(enum ilk__share share) {
     take_as(&said.a, share);
     take(&said.b);
-    ilk__watch_release(&said.b, ILK__SHARE_WRITE, NULL);
-    ilk__watch_release(&said.a, share, NULL);
+    ilk__watch_release(&said.b, ILK__SHARE_WRITE, false, NULL);
+    ilk__watch_release(&said.a, share, false, NULL);
 }
 static void upgradable_a_then_b(void) {
     take_a_then_b_as(ILK__SHARE_UPGRADABLE);
@@ -272,9 +272,9 @@ static void setup_changing(void) {
     upgradable_a_then_b();
     take(&said.b);
     take_as(&said.a, ILK__SHARE_UPGRADABLE);
-    ilk__watch_release(&said.a, ILK__SHARE_UPGRADABLE, NULL);
-    ilk__watch_release(&said.b, ILK__SHARE_WRITE, NULL);
-    ilk__watch_release(&said.g, ILK__SHARE_WRITE, NULL);
+    ilk__watch_release(&said.a, ILK__SHARE_UPGRADABLE, false, NULL);
+    ilk__watch_release(&said.b, ILK__SHARE_WRITE, false, NULL);
+    ilk__watch_release(&said.g, ILK__SHARE_WRITE, false, NULL);
     check_silence();
 }
 
@@ -307,12 +307,12 @@ static void setup_made_over(void) {
     }
     take(&said.b);
     take_as(&said.a, ILK__SHARE_UPGRADABLE);
-    ilk__watch_release(&said.a, ILK__SHARE_UPGRADABLE, NULL);
-    ilk__watch_release(&said.b, ILK__SHARE_WRITE, NULL);
+    ilk__watch_release(&said.a, ILK__SHARE_UPGRADABLE, false, NULL);
+    ilk__watch_release(&said.b, ILK__SHARE_WRITE, false, NULL);
     take_as(&said.a, ILK__SHARE_UPGRADABLE);
     take(&said.c);
-    ilk__watch_release(&said.c, ILK__SHARE_WRITE, NULL);
-    ilk__watch_release(&said.a, ILK__SHARE_UPGRADABLE, NULL);
+    ilk__watch_release(&said.c, ILK__SHARE_WRITE, false, NULL);
+    ilk__watch_release(&said.a, ILK__SHARE_UPGRADABLE, false, NULL);
     check_silence();
 }
 static void read_a_then_take_b_after_end(void) {
@@ -527,8 +527,8 @@ EX_SCENARIO(object_times){
 static void hold_and_release(void) {
     take(&said.a);
     take(&said.b);
-    ilk__watch_release(&said.a, ILK__SHARE_WRITE, NULL);
-    ilk__watch_release(&said.b, ILK__SHARE_WRITE, NULL);
+    ilk__watch_release(&said.a, ILK__SHARE_WRITE, false, NULL);
+    ilk__watch_release(&said.b, ILK__SHARE_WRITE, false, NULL);
 }
 
 static const void *address_held(const struct ilk__record *record, unsigned place) {

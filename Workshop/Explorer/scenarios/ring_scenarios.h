@@ -54,7 +54,7 @@ static void see_work_if_drained_until(uint64_t deadline_ns) {
 static void see_work_when_drained(void) {
     see_work_if_drained_until(ILK_FOREVER);
 }
-/* Never sleeps: no registration, and no fence of one, orders what it reads after the closed bit. */
+/* This consumer never registers as a waiter: the fences of that do not order what it reads after the closed bit. */
 static void see_work_if_drained(void) {
     see_work_if_drained_until(0);
 }

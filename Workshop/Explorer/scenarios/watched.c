@@ -173,6 +173,7 @@ WATCHED(watched_lock_lock, "lock-lock", setup_on, lock, lock);
 WATCHED(watched_lock_try_until, "lock-try_lock-lock_until", setup_on, lock, try_lock, lock_until);
 WATCHED(watched_write_read, "write-read", setup_on, write, read);
 WATCHED(watched_permits, "permit-permit", setup_on, permit, permit);
+
 /* A thread that comes late does not make anew what the other has, and what is known of it. */
 static void setup_first_permits(void) {
     setup_watched(ILK_DIAGNOSE_ALL);
@@ -196,6 +197,7 @@ EX_SCENARIO(first_permits){
     .sc_bound = 2,
     .weak_bound = 1,
 };
+
 WATCHED(switched_mutex, "lock-lock-switch", setup_off, lock, lock_until, switch_mutex);
 WATCHED(switched_lock, "write-read-switch", setup_off, write, read, switch_lock);
 WATCHED(switched_semaphore, "permit-permit-switch", setup_off, permit, permit, switch_semaphore);
