@@ -6,9 +6,6 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 // contract: CircularComputation, GCD
 @Suite struct SingleFlightCacheCycleTests {
     @Test(.timeLimit(.minutes(10))) func aComputationThatAsksForItselfIsRefused() async throws {

@@ -8,9 +8,6 @@ import Synchronization
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 
 struct Refusal: Error, Equatable {
     let number: Int

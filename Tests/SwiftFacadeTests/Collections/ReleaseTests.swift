@@ -9,9 +9,6 @@ import Synchronization
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 
 // One thread at a time: each test lets a subscription's queue rest while elements die.
 private final class Witness: @unchecked Sendable {

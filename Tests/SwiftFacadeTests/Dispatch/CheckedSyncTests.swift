@@ -8,9 +8,6 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 // contract: GCD
 @Suite(.timeLimit(.minutes(10))) struct CheckedSyncTests {
     @Test func valuesAndErrorsPassThrough() throws {

@@ -6,9 +6,6 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 
 @Suite(.timeLimit(.minutes(10))) struct DispatchContractTests {
     // queue:  [work begun.......................] value

@@ -7,9 +7,6 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 // contract: DelayedWork, GCD
 @Suite(.timeLimit(.minutes(10))) struct GCDTests {
     private static func fibonacci(_ number: Int) -> Int {

@@ -7,9 +7,6 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 // contract: Completion, GroupWaitReport, LeaveToken, RunningJob
 @Suite(.timeLimit(.minutes(10))) struct GroupTests {
     // MARK: Tokens

@@ -8,9 +8,6 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 
 /// Given by one side, awaited by the other; counts, so it may be given first.
 final class Handshake: Sendable {

@@ -8,7 +8,6 @@ import Synchronization
 import Testing
 
 import Interlock
-@testable import InterlockSync
 
 // contract: ReadWriteLock, PriorityInheritingMutex, AsyncMutex, SafeArray, SafeDictionary, SafeSet
 @Suite(.timeLimit(.minutes(10))) struct ConditionTests {

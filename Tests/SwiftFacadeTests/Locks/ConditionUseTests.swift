@@ -7,8 +7,6 @@ import Synchronization
 import Testing
 
 import Interlock
-@testable import InterlockPool
-@testable import InterlockSync
 
 /// The guide's: at most `capacity` elements between threads and tasks, first in, first out.
 private final class BoundedBuffer<Element: Sendable>: Sendable {

@@ -3,9 +3,6 @@
 // Latch and Barrier: waiting for others to get somewhere (scenario 19).
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 import Synchronization
 import Testing
 // contract: Latch

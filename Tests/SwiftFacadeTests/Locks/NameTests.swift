@@ -6,9 +6,6 @@ import CInterlock
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 // contract: ReadWriteLock
 @Suite struct NameTests {
     @Test func objectsAnswerWithTheNameThatTheyWereMadeWith() {

@@ -4,11 +4,8 @@
 // observer that cancels, cycles through jobs.
 
 import Foundation
+import Interlock
 import Testing
-
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 
 // contract: AsyncOperation, InterlockQueue, Job, GroupOperation, ExclusionCategory
 @Suite(.timeLimit(.minutes(10))) struct StrangeCallsTests {

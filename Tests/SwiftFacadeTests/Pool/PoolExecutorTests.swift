@@ -6,9 +6,6 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 
 /// An actor on an executor of the toolkit. Its count is wrong if two of its jobs run at a time.
 private actor Record {

@@ -7,9 +7,6 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 
 /// A pool all of whose threads are in a job until ``release()``, or until this has gone: what is submitted meanwhile
 /// waits.

@@ -6,9 +6,6 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 // contract: WorkerGroup
 @Suite(.timeLimit(.minutes(10))) struct WorkerGroupTests {
     @Test func aWaitEndsAfterAllJobsAndSeesTheirWork() async throws {

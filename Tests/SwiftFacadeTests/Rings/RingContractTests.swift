@@ -7,9 +7,6 @@ import Synchronization
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 // contract: Handoff, MPMCRing, SPSCRing
 @Suite(.timeLimit(.minutes(10))) struct RingContractTests {
     /// tasks:    0 joins   1 joins   2 joins   …

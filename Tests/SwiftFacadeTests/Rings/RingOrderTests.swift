@@ -15,9 +15,6 @@ import Synchronization
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 // contract: MPMCRing
 @Suite(.timeLimit(.minutes(10))) struct RingOrderTests {
     private static let passes = 1_024

@@ -9,9 +9,6 @@ import Synchronization
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 
 @Suite(.timeLimit(.minutes(10))) struct SuspendingRingTests {
     // contract: MPMCRing, SPSCRing

@@ -6,9 +6,6 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 
 /// An operation of a test: tells when its work begins, and ends when it is told to.
 final class Held: Sendable {

@@ -6,9 +6,6 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 // contract: ChildRefused, FailurePolicy, WaitReason, GroupOperation
 @Suite(.timeLimit(.minutes(10))) struct GroupOperationTests {
     let queue = OperationQueue()

@@ -7,9 +7,6 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 // contract: InterlockQueue, GroupOperation
 @Suite(.timeLimit(.minutes(10))) struct InterlockQueuePlaceTests {
     private func serial() -> InterlockQueue { InterlockQueue(name: "serial", limit: 1) }

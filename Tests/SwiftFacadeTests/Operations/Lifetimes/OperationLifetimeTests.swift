@@ -7,9 +7,6 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 
 private let graphSize = repetitions(10_000, underThreadSanitizer: 1_000)
 private let chainLength = repetitions(100_000, underThreadSanitizer: 20_000)

@@ -6,9 +6,6 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 
 /// Notes each event of an observer by name.
 func recorder(_ trace: Trace<String>) -> OperationObserver {

@@ -14,9 +14,6 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 
 /// Keeps what an operation goes on with until it is told.
 private final class KeptPlace: ResumingQueue {

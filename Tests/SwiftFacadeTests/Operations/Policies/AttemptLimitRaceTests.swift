@@ -6,9 +6,6 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 // contract: RetryPolicy, AsyncOperation
 @Suite(.timeLimit(.minutes(10)), .serialized) struct AttemptLimitRaceTests {
     private final class Subject: Sendable {

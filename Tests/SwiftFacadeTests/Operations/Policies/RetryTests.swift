@@ -6,9 +6,6 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 // contract: RepeatPolicy, RetryPolicy, WaitReason, AsyncOperation
 @Suite(.timeLimit(.minutes(10))) struct RetryTests {
     enum Kind: CaseIterable { case handler, block, task }

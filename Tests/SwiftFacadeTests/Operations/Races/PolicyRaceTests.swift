@@ -10,9 +10,6 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 
 /// A clock on which every sleep ends soon, after some turns of other tasks.
 private struct HastyClock: Clock {

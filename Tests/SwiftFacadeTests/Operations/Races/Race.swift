@@ -12,9 +12,6 @@ import Synchronization
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 
 enum Race {
     static let rounds = repetitions(10_000, underThreadSanitizer: 1_000)
