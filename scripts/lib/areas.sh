@@ -5,8 +5,8 @@
 # everything. verify.sh has `changed_paths`, and what the steps are about. Sourced, not run.
 
 # The groups of C tests that are about every part.
-COMMON_C_TESTS="allocation contract_ crowd diagnostics fork handlers interrupted last_touch layout library misuse nonblocking
-    priority realtime status"
+COMMON_C_TESTS="allocation contract_ crowd diagnostics fork handlers last_touch layout library misuse nonblocking
+    realtime status waits"
 
 # A part: its paths; the groups of its C tests beside those; its scenarios; the folders of Tests/SwiftFacadeTests of what
 # is built on it (`.`: of everything).

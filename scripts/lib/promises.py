@@ -20,7 +20,7 @@ from tree import Finding, read, require, tracked
 
 Mark = namedtuple("Mark", "path line names tests")  # `tests`: as the page shows them
 MARK = re.compile(r"^\s*(?:/\*|//) contract: (.*?)(?: \*/)?$")
-C_TEST = re.compile(r"^(?:static )?void (\w+)\(void \*\*")
+C_TEST = re.compile(r"^TEST\((\w+)\)")
 SUITE = re.compile(r"^(?:@\w+(?:\(.*\))? )*(?:(?:final|private|package|fileprivate) )*(?:struct|class|actor|enum|extension) (\w+)")
 SWIFT_TEST = re.compile(r"\bfunc `?(\w+)")
 BEGINS_CODE = re.compile(r"^\s*(?:#\s*include|import |@testable import)")

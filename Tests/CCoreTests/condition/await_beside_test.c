@@ -8,15 +8,13 @@
 #include <signal.h>
 
 static bool always(void *context) {
-    (void)context;
     return true;
 }
 
 /* ---- Diagnosis ---- */
 
 /* contract: ilk_mutex_observe */
-static void a_mutex_that_is_no_longer_watched_still_wakes(void **state) {
-    (void)state;
+TEST(a_mutex_that_is_no_longer_watched_still_wakes) {
     static struct guard guard;
     guard_init(&guard);
     int value = 0;
@@ -34,8 +32,7 @@ static void a_mutex_that_is_no_longer_watched_still_wakes(void **state) {
 }
 
 /* contract: ilk_diagnose */
-static void a_mutex_that_is_waited_under_bears_a_switch_of_diagnosis(void **state) {
-    (void)state;
+TEST(a_mutex_that_is_waited_under_bears_a_switch_of_diagnosis) {
     static struct guard guard;
     guard_init(&guard);
     int value = 0;
@@ -59,7 +56,6 @@ static void a_mutex_that_is_waited_under_bears_a_switch_of_diagnosis(void **stat
 static volatile sig_atomic_t forked_child = -1;
 
 static void fork_in_handler(int signal) {
-    (void)signal;
     forked_child = fork();
 }
 /* Anew with a longer limit, where the machine lets it pass before the thread is seen asleep. */
@@ -82,8 +78,7 @@ static void times_out_in_a_child(struct guard *guard) {
     expect_exit(forked_child, 0);
 }
 /* contract: condition.h */
-static void a_child_that_a_handler_forks_ends_its_wait(void **state) {
-    (void)state;
+TEST(a_child_that_a_handler_forks_ends_its_wait) {
     need_children();
     const struct sigaction action = {.sa_handler = fork_in_handler};
     check_equal(sigaction(SIGUSR1, &action, NULL), 0);
@@ -117,17 +112,7 @@ static void forks(struct guard *guard) {
     thread_join(&waiter.thread);
 }
 /* contract: condition.h */
-static void a_child_finds_no_waiter(void **state) {
-    (void)state;
+TEST(a_child_finds_no_waiter) {
     need_children();
     for_each_guard(forks);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_mutex_that_is_no_longer_watched_still_wakes),
-    cmocka_unit_test(a_mutex_that_is_waited_under_bears_a_switch_of_diagnosis),
-    cmocka_unit_test(a_child_that_a_handler_forks_ends_its_wait),
-    cmocka_unit_test(a_child_finds_no_waiter),
-};
-
-TEST_MAIN(tests)

@@ -4,7 +4,6 @@
  */
 /* contract: condition.h */
 #include "condition/guard.h"
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -28,8 +27,7 @@ static void answers(struct guard *guard) {
     guard_unlock(guard);
 }
 /* contract: condition.A, ilk_mutex_await_until, ilk_rwlock_write_await_until */
-static void a_wait_answers_what_the_predicate_said_last(void **state) {
-    (void)state;
+TEST(a_wait_answers_what_the_predicate_said_last) {
     for_each_guard(answers);
 }
 
@@ -61,8 +59,7 @@ static void distinct(struct guard *guard) {
     thread_join(&waiters[HUNDRED - 1].thread);
 }
 /* contract: condition.C */
-static void a_hundred_waiters_are_woken_each_by_its_own_change(void **state) {
-    (void)state;
+TEST(a_hundred_waiters_are_woken_each_by_its_own_change) {
     for_each_guard(distinct);
 }
 
@@ -82,8 +79,7 @@ static void in_order(struct guard *guard) {
     }
 }
 /* contract: condition.D */
-static void waiters_that_write_come_through_in_order_of_arrival(void **state) {
-    (void)state;
+TEST(waiters_that_write_come_through_in_order_of_arrival) {
     for_each_guard(in_order);
 }
 
@@ -110,8 +106,7 @@ static void read_when_positive(void *context) {
     ilk_rwlock_read_unlock(self->lock);
 }
 /* contract: condition.D, ilk_rwlock_read_await_until */
-static void readers_are_woken_together(void **state) {
-    (void)state;
+TEST(readers_are_woken_together) {
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     int value = 0;
     struct stage inside = STAGE_INIT;
@@ -151,8 +146,7 @@ static void add_when_positive(void *context) {
     ilk_rwlock_write_unlock(self->lock);
 }
 /* contract: condition.D */
-static void readers_are_woken_beside_a_writer(void **state) {
-    (void)state;
+TEST(readers_are_woken_beside_a_writer) {
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     int value = 0;
     struct stage inside = STAGE_INIT;
@@ -167,17 +161,14 @@ static void readers_are_woken_beside_a_writer(void **state) {
     ilk_rwlock_write_lock(&lock);
     value = 1;
     ilk_rwlock_downgrade(&lock); /* the writer cannot come in yet: nothing else wakes the reader */
-    while (!thread_is_done(&reader.thread) && thread_times_slept(&reader.thread) == before) {
-        sched_yield();
-    }
+    yield_while(!thread_is_done(&reader.thread) && thread_times_slept(&reader.thread) == before);
     ilk_rwlock_read_unlock(&lock);
     thread_join(&writer.thread);
     thread_join(&reader.thread);
     check_equal(value, 2);
 }
 /* contract: condition.B */
-static void an_upgrade_that_ends_judges(void **state) {
-    (void)state;
+TEST(an_upgrade_that_ends_judges) {
     static struct guard guard = {.is_rwlock = true};
     guard_init(&guard);
     int value = 0;
@@ -255,8 +246,7 @@ static void moves_every_element(struct guard *guard) {
     check_equal(buffer.sum + left, last * (last + 1) / 2);
 }
 /* contract: condition.B */
-static void a_buffer_of_one_place_moves_every_element_once(void **state) {
-    (void)state;
+TEST(a_buffer_of_one_place_moves_every_element_once) {
     for_each_guard(moves_every_element);
 }
 
@@ -276,8 +266,7 @@ static void late(struct guard *guard) {
     }
 }
 /* contract: condition.B */
-static void a_late_waiter_keeps_no_wake_up(void **state) {
-    (void)state;
+TEST(a_late_waiter_keeps_no_wake_up) {
     for_each_guard(late);
 }
 
@@ -286,8 +275,7 @@ static void give_up(void *mutex) {
 }
 /* A locker of an inheriting mutex that gives up leaves the kernel's mark; the unlock clears the whole word. */
 /* contract: condition.B */
-static void a_waiter_is_judged_after_a_locker_has_given_up(void **state) {
-    (void)state;
+TEST(a_waiter_is_judged_after_a_locker_has_given_up) {
     static struct guard guard = {.inherits = true};
     guard_init(&guard);
     int value = 0;
@@ -305,8 +293,7 @@ static void a_waiter_is_judged_after_a_locker_has_given_up(void **state) {
 
 /* A thread that judges nothing is not taken for one that judges this lock, whatever the address. */
 /* contract: condition.h */
-static void a_lock_at_any_address_may_be_waited_for(void **state) {
-    (void)state;
+TEST(a_lock_at_any_address_may_be_waited_for) {
     /* Addresses whose low 34 bits are 0, below this stack: a sanitizer keeps most of the others for itself. */
     const uintptr_t step = (uintptr_t)1 << 34;
     const size_t size = sizeof(struct guard);
@@ -332,18 +319,3 @@ static void a_lock_at_any_address_may_be_waited_for(void **state) {
     ilk_rwlock_destroy(lock);
     check_equal(munmap(given, size), 0);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_wait_answers_what_the_predicate_said_last),
-    cmocka_unit_test(a_hundred_waiters_are_woken_each_by_its_own_change),
-    cmocka_unit_test(waiters_that_write_come_through_in_order_of_arrival),
-    cmocka_unit_test(readers_are_woken_together),
-    cmocka_unit_test(readers_are_woken_beside_a_writer),
-    cmocka_unit_test(an_upgrade_that_ends_judges),
-    cmocka_unit_test(a_buffer_of_one_place_moves_every_element_once),
-    cmocka_unit_test(a_late_waiter_keeps_no_wake_up),
-    cmocka_unit_test(a_waiter_is_judged_after_a_locker_has_given_up),
-    cmocka_unit_test(a_lock_at_any_address_may_be_waited_for),
-};
-
-TEST_MAIN(tests)

@@ -65,8 +65,7 @@ static void pass_tokens(void *context) {
 }
 /* At each unlock one of them is on its way to the mutex. */
 /* contract: condition.D, condition.H */
-static void threads_that_signal_each_other_leave_a_predicate_its_turn(void **state) {
-    (void)state;
+TEST(threads_that_signal_each_other_leave_a_predicate_its_turn) {
     struct passing passing = {.mutex = ILK_MUTEX_INIT};
     struct thread waiter;
     thread_start(&waiter, await_turn, &passing);
@@ -186,8 +185,7 @@ static void run_buffer(int threads, int counters, bool inherits, bool has_limits
 }
 /* Without limits a signal that is lost is a hang. */
 /* contract: condition.F, condition.G, condition.H */
-static void a_buffer_of_one_place_loses_no_signal(void **state) {
-    (void)state;
+TEST(a_buffer_of_one_place_loses_no_signal) {
     for (int kind = 0; kind < 4; kind++) {
         run_buffer(2, 0, kind % 2 == 1, kind / 2 == 1);
         run_buffer(6, 0, kind % 2 == 1, kind / 2 == 1);
@@ -222,8 +220,7 @@ static void wait_under_rwlock(void *context) {
     }
 }
 /* contract: ilk_condition_read_wait_until, ilk_condition_write_wait_until */
-static void readers_and_writers_wait_on_a_condition(void **state) {
-    (void)state;
+TEST(readers_and_writers_wait_on_a_condition) {
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     ilk_condition condition = ILK_CONDITION_INIT;
     bool is_set = false;
@@ -242,11 +239,3 @@ static void readers_and_writers_wait_on_a_condition(void **state) {
     }
     ilk_rwlock_destroy(&lock);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(threads_that_signal_each_other_leave_a_predicate_its_turn),
-    cmocka_unit_test(a_buffer_of_one_place_loses_no_signal),
-    cmocka_unit_test(readers_and_writers_wait_on_a_condition),
-};
-
-TEST_MAIN(tests)

@@ -33,8 +33,7 @@ static void wait_and_free(void *context) {
     free(shared);
 }
 /* contract: condition.I */
-static void the_woken_thread_may_free_the_condition(void **state) {
-    (void)state;
+TEST(the_woken_thread_may_free_the_condition) {
     for (int round = 0; round < stress_rounds(3000); round++) {
         struct owner owner;
         ilk_mutex_init(&owner.mutex, false);
@@ -52,8 +51,7 @@ static void the_woken_thread_may_free_the_condition(void **state) {
 
 /* On a page of its own, which goes: a waiter on its way out that touched the condition would crash. */
 /* contract: condition.I */
-static void the_thread_that_woke_the_last_may_free_the_condition(void **state) {
-    (void)state;
+TEST(the_thread_that_woke_the_last_may_free_the_condition) {
     enum { WAITERS = 4 };
     const size_t size = (size_t)sysconf(_SC_PAGESIZE);
     for (int round = 0; round < stress_rounds(1000); round++) {
@@ -96,8 +94,7 @@ static void signal_and_make_a_mutex(void *context) {
 }
 /* The signal comes before the waiter sleeps. */
 /* contract: condition.I */
-static void a_signalled_wait_leaves_alone_what_diagnosis_watches_there(void **state) {
-    (void)state;
+TEST(a_signalled_wait_leaves_alone_what_diagnosis_watches_there) {
     union place place = {.condition = ILK_CONDITION_INIT};
     ilk_mutex mutex = ILK_MUTEX_INIT;
     check_equal(ilk_mutex_observe(&mutex, ILK_DIAGNOSE_HANG), ILK_OK); /* the wait is watched, too */
@@ -115,8 +112,7 @@ static void a_signalled_wait_leaves_alone_what_diagnosis_watches_there(void **st
 /* ---- Fork ---- */
 
 /* contract: condition.h */
-static void a_child_finds_no_waiter_of_a_condition(void **state) {
-    (void)state;
+TEST(a_child_finds_no_waiter_of_a_condition) {
     need_children();
     ilk_condition condition = ILK_CONDITION_INIT;
     ilk_mutex mutex = ILK_MUTEX_INIT;
@@ -139,12 +135,3 @@ static void a_child_finds_no_waiter_of_a_condition(void **state) {
     ilk_condition_signal(&condition);
     thread_join(&waiter.thread);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(the_woken_thread_may_free_the_condition),
-    cmocka_unit_test(the_thread_that_woke_the_last_may_free_the_condition),
-    cmocka_unit_test(a_signalled_wait_leaves_alone_what_diagnosis_watches_there),
-    cmocka_unit_test(a_child_finds_no_waiter_of_a_condition),
-};
-
-TEST_MAIN(tests)

@@ -11,31 +11,26 @@ static ilk_rwlock lock;
 static bool judged;
 
 static bool locks_the_mutex(void *unused) {
-    (void)unused;
     ilk_mutex_lock(&mutex);
     return true;
 }
 static bool unlocks_the_mutex_when_judged(void *unused) {
-    (void)unused;
     if (judged) {
         ilk_mutex_unlock(&mutex);
     }
     return false;
 }
 static bool reads_under_the_lock_when_judged(void *unused) {
-    (void)unused;
     if (judged) {
         ilk_rwlock_read_lock(&lock);
     }
     return false;
 }
 static bool writes_under_the_lock(void *unused) {
-    (void)unused;
     ilk_rwlock_write_lock(&lock);
     return true;
 }
 static bool never(void *unused) {
-    (void)unused;
     return false;
 }
 /* Another lock's predicate is judged within this one's. */
@@ -48,7 +43,6 @@ static bool writes_after_another_predicate(void *unused) {
 }
 
 static void predicate_locks(void *context) {
-    (void)context;
     ilk_mutex_init(&mutex, false);
     ilk_mutex_lock(&mutex);
     (void)!ilk_mutex_await_until(&mutex, locks_the_mutex, NULL, ILK_FOREVER);
@@ -58,7 +52,6 @@ static void await_mutex(void *predicate) {
     (void)!ilk_mutex_await_until(&mutex, *(ilk_predicate *)predicate, NULL, ILK_FOREVER);
 }
 static void predicate_unlocks(void *context) {
-    (void)context;
     static ilk_predicate predicate = unlocks_the_mutex_when_judged;
     ilk_mutex_init(&mutex, false);
     misuse_beside(await_mutex, &predicate);
@@ -71,7 +64,6 @@ static void await_rwlock(void *predicate) {
     (void)!ilk_rwlock_read_await_until(&lock, *(ilk_predicate *)predicate, NULL, ILK_FOREVER);
 }
 static void predicate_reads(void *context) {
-    (void)context;
     static ilk_predicate predicate = reads_under_the_lock_when_judged;
     ilk_rwlock_init(&lock);
     misuse_beside(await_rwlock, &predicate);
@@ -80,36 +72,30 @@ static void predicate_reads(void *context) {
     ilk_rwlock_write_unlock(&lock);
 }
 static void predicate_writes(void *context) {
-    (void)context;
     ilk_rwlock_init(&lock);
     ilk_rwlock_write_lock(&lock);
     (void)!ilk_rwlock_write_await_until(&lock, writes_under_the_lock, NULL, ILK_FOREVER);
 }
 static void predicate_writes_after_another(void *context) {
-    (void)context;
     ilk_rwlock_init(&lock);
     ilk_rwlock_write_lock(&lock);
     (void)!ilk_rwlock_write_await_until(&lock, writes_after_another_predicate, NULL, ILK_FOREVER);
 }
 static void await_without_the_mutex(void *context) {
-    (void)context;
     ilk_mutex_init(&mutex, false);
     (void)!ilk_mutex_await_until(&mutex, never, NULL, ILK_FOREVER);
 }
 static void await_without_the_lock(void *context) {
-    (void)context;
     ilk_rwlock_init(&lock);
     ilk_rwlock_read_lock(&lock);
     (void)!ilk_rwlock_write_await_until(&lock, never, NULL, ILK_FOREVER);
 }
 static void wait_without_the_mutex(void *context) {
-    (void)context;
     static ilk_condition condition;
     ilk_mutex_init(&mutex, true);
     (void)!ilk_condition_wait_until(&condition, &mutex, ILK_FOREVER);
 }
 static void destroy_awaited(void *context) {
-    (void)context;
     static ilk_predicate predicate = never;
     ilk_rwlock_init(&lock);
     misuse_beside(await_rwlock, &predicate);
@@ -131,13 +117,6 @@ static const struct misuse table[] = {
     {destroy_awaited, "ilk_rwlock_destroy", "a thread waits under it for a condition"},
 };
 /* contract: condition.h */
-static void misuse_is_reported_by_name(void **state) {
-    (void)state;
+TEST(misuse_is_reported_by_name) {
     EXPECT_ALL(table);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(misuse_is_reported_by_name),
-};
-
-TEST_MAIN(tests)

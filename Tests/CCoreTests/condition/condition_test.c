@@ -24,8 +24,7 @@ static void await_order(void *context) {
 }
 
 /* contract: condition.F, condition.G, ilk_condition_signal, ilk_condition_wait_until, ilk_condition_init */
-static void a_signal_wakes_the_waiter_that_came_first(void **state) {
-    (void)state;
+TEST(a_signal_wakes_the_waiter_that_came_first) {
     enum { WAITERS = 4 };
     ilk_condition condition;
     ilk_condition_init(&condition);
@@ -46,8 +45,7 @@ static void a_signal_wakes_the_waiter_that_came_first(void **state) {
 
 /* More than wait/address_queue.c has buckets: some share one. */
 /* contract: condition.G */
-static void a_signal_wakes_a_waiter_of_its_own_condition(void **state) {
-    (void)state;
+TEST(a_signal_wakes_a_waiter_of_its_own_condition) {
     enum { CONDITIONS = 100 };
     static ilk_condition conditions[CONDITIONS];
     static struct waiter waiters[CONDITIONS];
@@ -66,8 +64,7 @@ static void a_signal_wakes_a_waiter_of_its_own_condition(void **state) {
 }
 
 /* contract: ilk_condition_broadcast */
-static void a_broadcast_wakes_every_waiter(void **state) {
-    (void)state;
+TEST(a_broadcast_wakes_every_waiter) {
     enum { WAITERS = 8 };
     ilk_condition condition = ILK_CONDITION_INIT;
     ilk_mutex mutex = ILK_MUTEX_INIT;
@@ -86,8 +83,7 @@ static void a_broadcast_wakes_every_waiter(void **state) {
 /* Under the mutex: the waiters are moved, none wakes before it is given up. Threads that wait under it for a predicate
  * put marks into its word. */
 /* contract: condition.H */
-static void a_signal_under_the_mutex_wakes_its_waiter_once_it_is_given_up(void **state) {
-    (void)state;
+TEST(a_signal_under_the_mutex_wakes_its_waiter_once_it_is_given_up) {
     for (int awaited = 0; awaited <= 1; awaited++) {
         ilk_condition condition = ILK_CONDITION_INIT;
         ilk_mutex mutex = ILK_MUTEX_INIT;
@@ -132,9 +128,7 @@ static bool broadcast_and_lock_again(ilk_condition *condition, struct waiter *wa
     ilk_mutex_lock(mutex);
     const bool is_first = *waiters[0].order == 0;
     for (int index = 0; is_first && index < AT_ONCE; index++) {
-        while (thread_times_slept(&waiters[index].thread) == slept[index]) {
-            sched_yield();
-        }
+        yield_while(thread_times_slept(&waiters[index].thread) == slept[index]);
     }
     for (int index = AT_ONCE; is_first && index < BROADCAST_WAITERS; index++) {
         check_equal(thread_times_slept(&waiters[index].thread), slept[index]);
@@ -144,8 +138,7 @@ static bool broadcast_and_lock_again(ilk_condition *condition, struct waiter *wa
 }
 
 /* contract: condition.F, condition.H */
-static void a_broadcast_under_the_mutex_wakes_four_at_once_in_order_of_arrival(void **state) {
-    (void)state;
+TEST(a_broadcast_under_the_mutex_wakes_four_at_once_in_order_of_arrival) {
     for (bool was_first = false; !was_first;) {
         ilk_condition condition = ILK_CONDITION_INIT;
         ilk_mutex mutex = ILK_MUTEX_INIT;
@@ -164,8 +157,7 @@ static void a_broadcast_under_the_mutex_wakes_four_at_once_in_order_of_arrival(v
 }
 
 /* contract: condition.G */
-static void a_wait_that_timed_out_took_no_signal(void **state) {
-    (void)state;
+TEST(a_wait_that_timed_out_took_no_signal) {
     ilk_mutex mutex = ILK_MUTEX_INIT;
     for (int round = 0; round < stress_rounds(3000); round++) {
         ilk_condition condition = ILK_CONDITION_INIT;
@@ -199,8 +191,7 @@ static void signal_it(void *condition) {
 }
 /* As soon as the mutex is free another thread may take it and signal. */
 /* contract: condition.F */
-static void a_signal_after_the_unlock_finds_the_waiter(void **state) {
-    (void)state;
+TEST(a_signal_after_the_unlock_finds_the_waiter) {
     for (int inherits = 0; inherits <= 1; inherits++) {
         ilk_condition condition = ILK_CONDITION_INIT;
         ilk_mutex mutex;
@@ -216,8 +207,7 @@ static void a_signal_after_the_unlock_finds_the_waiter(void **state) {
 
 /* The mutex is free all the time: nothing but the limit ends the wait. */
 /* contract: condition.G, ilk_condition_wait_until */
-static void a_wait_is_not_early_and_survives_signals_of_the_system(void **state) {
-    (void)state;
+TEST(a_wait_is_not_early_and_survives_signals_of_the_system) {
     thread_allow_interrupts();
     for (int inherits = 0; inherits <= 1; inherits++) {
         ilk_condition condition = ILK_CONDITION_INIT;
@@ -236,16 +226,3 @@ static void a_wait_is_not_early_and_survives_signals_of_the_system(void **state)
         check_equal(ilk_atomic_load(&condition.word, memory_order_relaxed), 0); /* it has left */
     }
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_signal_wakes_the_waiter_that_came_first),
-    cmocka_unit_test(a_signal_wakes_a_waiter_of_its_own_condition),
-    cmocka_unit_test(a_broadcast_wakes_every_waiter),
-    cmocka_unit_test(a_signal_under_the_mutex_wakes_its_waiter_once_it_is_given_up),
-    cmocka_unit_test(a_broadcast_under_the_mutex_wakes_four_at_once_in_order_of_arrival),
-    cmocka_unit_test(a_wait_that_timed_out_took_no_signal),
-    cmocka_unit_test(a_signal_after_the_unlock_finds_the_waiter),
-    cmocka_unit_test(a_wait_is_not_early_and_survives_signals_of_the_system),
-};
-
-TEST_MAIN(tests)

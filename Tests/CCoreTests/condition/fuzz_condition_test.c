@@ -186,13 +186,6 @@ static bool play(struct fuzz_play *play, const struct fuzz_step *steps, size_t c
 }
 
 /* contract: condition.B, condition.C, condition.D, condition.F, condition.G */
-static void every_verb_of_condition_agrees_with_a_model(void **state) {
-    (void)state;
+TEST(every_verb_of_condition_agrees_with_a_model) {
     fuzz_with_crew("fuzz_locks: condition", verbs, sizeof verbs / sizeof *verbs, play);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(every_verb_of_condition_agrees_with_a_model),
-};
-
-TEST_MAIN(tests)

@@ -38,7 +38,7 @@ template <class Mutex, class Lock> static void a_change_ends_the_wait() {
     }
     producer.join();
 }
-static void a_wait_for_a_predicate_ends_with_a_change(void **) {
+TEST(a_wait_for_a_predicate_ends_with_a_change) {
     a_change_ends_the_wait<interlock::mutex, std::unique_lock<interlock::mutex>>();
     a_change_ends_the_wait<interlock::shared_mutex, std::unique_lock<interlock::shared_mutex>>();
     a_change_ends_the_wait<interlock::shared_mutex, std::shared_lock<interlock::shared_mutex>>();
@@ -72,14 +72,14 @@ template <class Mutex, class Lock> static void a_signal_ends_the_wait() {
     lock.unlock();
     producer.join();
 }
-static void a_wait_on_a_condition_ends_with_a_signal(void **) {
+TEST(a_wait_on_a_condition_ends_with_a_signal) {
     a_signal_ends_the_wait<interlock::mutex, std::unique_lock<interlock::mutex>>();
     a_signal_ends_the_wait<interlock::shared_mutex, std::unique_lock<interlock::shared_mutex>>();
     a_signal_ends_the_wait<interlock::shared_mutex, std::shared_lock<interlock::shared_mutex>>();
 }
 
 // The limit is that of the call, whatever wakes it; the predicate is judged at the end.
-static void a_wait_for_so_long_ends_at_its_limit(void **) {
+TEST(a_wait_for_so_long_ends_at_its_limit) {
     interlock::mutex mutex;
     interlock::condition changed;
     bool ended = false;
@@ -102,7 +102,7 @@ static void a_wait_for_so_long_ends_at_its_limit(void **) {
     check_equal(judged, 2);
 }
 
-static void a_wait_with_a_predicate_that_holds_does_not_wait(void **) {
+TEST(a_wait_with_a_predicate_that_holds_does_not_wait) {
     interlock::mutex mutex;
     interlock::condition changed;
     std::unique_lock lock(mutex);
@@ -110,7 +110,7 @@ static void a_wait_with_a_predicate_that_holds_does_not_wait(void **) {
     check(changed.wait_for(lock, far, [] { return true; }));
 }
 
-static void notify_one_wakes_one_thread_and_notify_all_the_rest(void **) {
+TEST(notify_one_wakes_one_thread_and_notify_all_the_rest) {
     interlock::mutex mutex;
     interlock::condition changed;
     const auto wait = [&] {
@@ -140,19 +140,8 @@ static void throw_in_a_predicate(void *) {
     } catch (int) {
     }
 }
-static void a_predicate_that_throws_ends_the_program(void **) {
+TEST(a_predicate_that_throws_ends_the_program) {
     char output[1024];
     const int status = child_run(throw_in_a_predicate, nullptr, output, sizeof output);
     check(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_wait_for_a_predicate_ends_with_a_change),
-    cmocka_unit_test(a_wait_on_a_condition_ends_with_a_signal),
-    cmocka_unit_test(a_wait_for_so_long_ends_at_its_limit),
-    cmocka_unit_test(a_wait_with_a_predicate_that_holds_does_not_wait),
-    cmocka_unit_test(notify_one_wakes_one_thread_and_notify_all_the_rest),
-    cmocka_unit_test(a_predicate_that_throws_ends_the_program),
-};
-
-TEST_MAIN(tests)

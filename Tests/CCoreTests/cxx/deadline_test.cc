@@ -16,7 +16,7 @@ template <class Rep, class Period = std::ratio<1>> using lengths = std::chrono::
 constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min();
 
-static void whole_nanoseconds_are_exact(void **) {
+TEST(whole_nanoseconds_are_exact) {
     static_assert(nanoseconds_in(7ns) == 7 && nanoseconds_in(-7ns) == -7);
     static_assert(nanoseconds_in(3us) == 3000 && nanoseconds_in(2h) == 7200000000000);
     static_assert(nanoseconds_in(std::chrono::nanoseconds::max()) == most);
@@ -26,7 +26,7 @@ static void whole_nanoseconds_are_exact(void **) {
     check(nanoseconds_in(lengths<std::uint64_t, std::nano>(most)) == most);
 }
 
-static void parts_of_a_nanosecond_count_as_whole_ones(void **) {
+TEST(parts_of_a_nanosecond_count_as_whole_ones) {
     static_assert(nanoseconds_in(lengths<int, std::pico>(1)) == 1);
     static_assert(nanoseconds_in(lengths<int, std::pico>(1000)) == 1);
     static_assert(nanoseconds_in(lengths<int, std::pico>(1001)) == 2);
@@ -39,7 +39,7 @@ static void parts_of_a_nanosecond_count_as_whole_ones(void **) {
     check(nanoseconds_in(lengths<double, std::nano>(-0.25)) == 0);
 }
 
-static void lengths_beyond_the_range_saturate(void **) {
+TEST(lengths_beyond_the_range_saturate) {
     static_assert(nanoseconds_in(std::chrono::hours::max()) == most);
     static_assert(nanoseconds_in(std::chrono::hours::min()) == least);
     static_assert(nanoseconds_in(lengths<std::int64_t>(9223372037)) == most);
@@ -52,7 +52,7 @@ static void lengths_beyond_the_range_saturate(void **) {
     check(nanoseconds_in(lengths<double>(std::numeric_limits<double>::quiet_NaN())) == 0);
 }
 
-static void a_length_begins_now(void **) {
+TEST(a_length_begins_now) {
     const std::uint64_t before = ilk_now_ns(), deadline = deadline_in(5ms), after = ilk_now_ns();
     check(deadline >= before + 5000000 && deadline <= after + 5000000);
     check(deadline_in(0s) == 0 && deadline_in(-1s) == 0);
@@ -62,7 +62,7 @@ static void a_length_begins_now(void **) {
     check(deadline_in(lengths<double>::max()) == ILK_FOREVER);
 }
 
-static void steady_time_is_the_cores_own(void **) {
+TEST(steady_time_is_the_cores_own) {
     const std::uint64_t before = ilk_now_ns();
     const std::uint64_t deadline = deadline_at(std::chrono::steady_clock::now());
     check(before <= deadline && deadline <= ilk_now_ns());
@@ -74,7 +74,7 @@ static void steady_time_is_the_cores_own(void **) {
     check(deadline_at(hours::max()) == ILK_FOREVER && deadline_at(hours::min()) == 0);
 }
 
-static void another_clock_counts_from_its_now(void **) {
+TEST(another_clock_counts_from_its_now) {
     set_clock::current = 1000;
     const std::uint64_t before = ilk_now_ns();
     const std::uint64_t deadline = deadline_at(set_clock::time_point(1020ms));
@@ -89,7 +89,7 @@ static void another_clock_counts_from_its_now(void **) {
 }
 
 // A wait that timed out by the core's clock goes on until the limit has come by its own.
-static void a_clock_that_is_set_back_is_waited_for(void **) {
+TEST(a_clock_that_is_set_back_is_waited_for) {
     set_clock::current = 0;
     set_clock::step = 10;
     int waits = 0;
@@ -113,7 +113,7 @@ template <class Wait> static void goes_by_its_clock(Wait wait) {
     check(set_clock::current > 5);
 }
 
-static void the_wait_of_each_type_goes_by_the_clock_of_its_limit(void **) {
+TEST(the_wait_of_each_type_goes_by_the_clock_of_its_limit) {
     interlock::mutex mutex;
     interlock::recursive_mutex recursive;
     interlock::upgradable_mutex shared;
@@ -137,16 +137,3 @@ static void the_wait_of_each_type_goes_by_the_clock_of_its_limit(void **) {
     recursive.unlock();
     mutex.unlock();
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(whole_nanoseconds_are_exact),
-    cmocka_unit_test(parts_of_a_nanosecond_count_as_whole_ones),
-    cmocka_unit_test(lengths_beyond_the_range_saturate),
-    cmocka_unit_test(a_length_begins_now),
-    cmocka_unit_test(steady_time_is_the_cores_own),
-    cmocka_unit_test(another_clock_counts_from_its_now),
-    cmocka_unit_test(a_clock_that_is_set_back_is_waited_for),
-    cmocka_unit_test(the_wait_of_each_type_goes_by_the_clock_of_its_limit),
-};
-
-TEST_MAIN(tests)

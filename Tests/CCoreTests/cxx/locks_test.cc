@@ -41,7 +41,7 @@ static bool are_taken_then_give_up() {
 }
 static const bool taken_since = are_taken_then_give_up();
 
-static void static_locks_are_there_before_any_constructor(void **) {
+TEST(static_locks_are_there_before_any_constructor) {
     check(taken_early && taken_since);
 }
 
@@ -96,14 +96,14 @@ template <class Mutex> static void one_holder_keeps_all_out() {
     check_equal(takes(mutex), 8);
 }
 
-static void an_owner_keeps_all_out_by_every_call(void **) {
+TEST(an_owner_keeps_all_out_by_every_call) {
     one_holder_keeps_all_out<interlock::mutex>();
     one_holder_keeps_all_out<interlock::recursive_mutex>();
     one_holder_keeps_all_out<shared_mutex>();
     one_holder_keeps_all_out<upgradable_mutex>();
 }
 
-static void the_owner_takes_a_recursive_mutex_again_by_every_call(void **) {
+TEST(the_owner_takes_a_recursive_mutex_again_by_every_call) {
     interlock::recursive_mutex mutex;
     {
         const std::lock_guard outer(mutex), again(mutex);
@@ -114,7 +114,7 @@ static void the_owner_takes_a_recursive_mutex_again_by_every_call(void **) {
     check(elsewhere([&] { return takes(mutex) == 8; }));
 }
 
-static void readers_hold_it_together_and_keep_writers_out(void **) {
+TEST(readers_hold_it_together_and_keep_writers_out) {
     shared_mutex mutex;
     const std::shared_lock<shared_mutex> reader(mutex);
     check(elsewhere([&] { return shared_takes(mutex) == 5; }));
@@ -123,7 +123,7 @@ static void readers_hold_it_together_and_keep_writers_out(void **) {
     check(elsewhere([&] { return takes(mutex) == 0; }));
 }
 
-static void a_writer_keeps_readers_out(void **) {
+TEST(a_writer_keeps_readers_out) {
     shared_mutex mutex;
     const std::unique_lock<shared_mutex> writer(mutex, steady::time_point::max());
     check(elsewhere([&] { return shared_takes(mutex) == 0; }));
@@ -151,13 +151,13 @@ template <class Mutex> static void waiters_of_every_limit_get_it() {
     a_waiter_gets_it<Mutex>([](Mutex &mutex) { check(mutex.try_lock_until(wall::now() + far)); });
 }
 
-static void waits_with_any_limit_take_what_is_given_up(void **) {
+TEST(waits_with_any_limit_take_what_is_given_up) {
     waiters_of_every_limit_get_it<interlock::mutex>();
     waiters_of_every_limit_get_it<interlock::recursive_mutex>();
     waiters_of_every_limit_get_it<shared_mutex>();
 }
 
-static void two_locks_are_taken_together_in_any_order(void **) {
+TEST(two_locks_are_taken_together_in_any_order) {
     shared_mutex first;
     interlock::mutex second;
     const int rounds = stress_rounds(2000);
@@ -197,12 +197,12 @@ template <class Mutex> static void inherits_if_asked_for() {
     }
     check_equal(takes(inheriting), 8);
 }
-static void a_mutex_inherits_priorities_if_asked_for(void **) {
+TEST(a_mutex_inherits_priorities_if_asked_for) {
     inherits_if_asked_for<interlock::mutex>();
     inherits_if_asked_for<interlock::recursive_mutex>();
 }
 
-static void a_downgraded_lock_admits_readers_and_no_writer(void **) {
+TEST(a_downgraded_lock_admits_readers_and_no_writer) {
     shared_mutex mutex;
     std::unique_lock<shared_mutex> writer(mutex);
     std::shared_lock<shared_mutex> reader = interlock::downgrade(std::move(writer));
@@ -223,7 +223,7 @@ static bool takes_upgradable(upgradable_mutex &mutex, int calls) {
     });
 }
 
-static void an_upgradable_reads_beside_readers_and_alone_of_its_kind(void **) {
+TEST(an_upgradable_reads_beside_readers_and_alone_of_its_kind) {
     upgradable_mutex mutex;
     check(takes_upgradable(mutex, 2));
     const std::shared_lock<shared_mutex> reader(mutex);
@@ -236,7 +236,7 @@ static void an_upgradable_reads_beside_readers_and_alone_of_its_kind(void **) {
     check(takes_upgradable(mutex, 2));
 }
 
-static void an_upgrade_waits_for_readers_and_then_is_alone(void **) {
+TEST(an_upgrade_waits_for_readers_and_then_is_alone) {
     upgradable_mutex mutex;
     mutex.lock_shared();
     check(elsewhere([&] {
@@ -257,7 +257,7 @@ static void an_upgrade_waits_for_readers_and_then_is_alone(void **) {
     mutex.unlock_shared();
 }
 
-static void an_upgradable_lock_gives_up_what_it_has(void **) {
+TEST(an_upgradable_lock_gives_up_what_it_has) {
     upgradable_mutex mutex;
     {
         upgradable_lock first(mutex, far);
@@ -289,25 +289,7 @@ static void lock_twice(void *) {
     mutex.lock();
 }
 
-static void misuse_is_reported(void **) {
+TEST(misuse_is_reported) {
     expect_misuse(destroy_while_held, nullptr, "ilk_rwlock_destroy", "");
     expect_misuse(lock_twice, nullptr, "ilk_mutex_lock", "");
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(static_locks_are_there_before_any_constructor),
-    cmocka_unit_test(an_owner_keeps_all_out_by_every_call),
-    cmocka_unit_test(the_owner_takes_a_recursive_mutex_again_by_every_call),
-    cmocka_unit_test(readers_hold_it_together_and_keep_writers_out),
-    cmocka_unit_test(a_writer_keeps_readers_out),
-    cmocka_unit_test(waits_with_any_limit_take_what_is_given_up),
-    cmocka_unit_test(two_locks_are_taken_together_in_any_order),
-    cmocka_unit_test(a_mutex_inherits_priorities_if_asked_for),
-    cmocka_unit_test(a_downgraded_lock_admits_readers_and_no_writer),
-    cmocka_unit_test(an_upgradable_reads_beside_readers_and_alone_of_its_kind),
-    cmocka_unit_test(an_upgrade_waits_for_readers_and_then_is_alone),
-    cmocka_unit_test(an_upgradable_lock_gives_up_what_it_has),
-    cmocka_unit_test(misuse_is_reported),
-};
-
-TEST_MAIN(tests)

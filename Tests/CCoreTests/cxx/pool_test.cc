@@ -21,7 +21,7 @@ static ilk_pool_options one_thread() {
 }
 
 // `task` has a unique_ptr, and so only moves.
-static void what_is_posted_runs_once_and_is_destroyed(void **) {
+TEST(what_is_posted_runs_once_and_is_destroyed) {
     const auto owned = std::make_shared<std::atomic<int>>(0);
     {
         pool workers;
@@ -35,7 +35,7 @@ static void what_is_posted_runs_once_and_is_destroyed(void **) {
     check_equal(owned.use_count(), 1);
 }
 
-static void a_future_has_the_result_or_the_exception(void **) {
+TEST(a_future_has_the_result_or_the_exception) {
     pool workers;
     std::future<int> result = workers.submit([half = std::make_unique<int>(21)] { return 2 * *half; });
     std::future<void> failure = workers.submit([] { throw std::runtime_error("no result"); });
@@ -43,7 +43,7 @@ static void a_future_has_the_result_or_the_exception(void **) {
     check(throws<std::runtime_error>([&] { failure.get(); }));
 }
 
-static void a_closed_pool_refuses_and_destroys(void **) {
+TEST(a_closed_pool_refuses_and_destroys) {
     pool workers(one_thread());
     workers.close();
     const auto owned = std::make_shared<int>(0);
@@ -56,7 +56,7 @@ static void a_closed_pool_refuses_and_destroys(void **) {
 
 // worker    runs a job --------------------------- ends
 // test                  wait_for, close_now ------
-static void close_now_destroys_what_has_not_begun(void **) {
+TEST(close_now_destroys_what_has_not_begun) {
     pool workers(one_thread());
     latch begun(1), end(1);
     const auto owned = std::make_shared<int>(0);
@@ -75,7 +75,7 @@ static void close_now_destroys_what_has_not_begun(void **) {
     check(*owned == 0 && owned.use_count() == 1);
 }
 
-static void a_blocking_section_lets_another_job_run(void **) {
+TEST(a_blocking_section_lets_another_job_run) {
     ilk_pool_options options = one_thread();
     options.max_threads = 2;
     pool workers(options);
@@ -88,7 +88,7 @@ static void a_blocking_section_lets_another_job_run(void **) {
     outer.get();
 }
 
-static void options_that_do_not_fit_are_refused(void **) {
+TEST(options_that_do_not_fit_are_refused) {
     ilk_pool_options options = one_thread();
     options.threads = ILK_POOL_MAX_THREADS + 1;
     check(throws<std::invalid_argument>([&] { const pool workers(options); }));
@@ -99,7 +99,7 @@ static void throw_in_a_job(void *) {
     check(workers.post([] { throw 1; }));
 }
 
-static void an_exception_that_leaves_a_job_ends_the_process(void **) {
+TEST(an_exception_that_leaves_a_job_ends_the_process) {
     char output[512];
     const int status = child_run(throw_in_a_job, nullptr, output, sizeof output);
     check(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
@@ -117,20 +117,7 @@ static void destroy_in_a_job(void *) {
     pool(one_thread()).wait(); // for ever: it is not closed
 }
 
-static void a_job_that_waits_for_its_pool_is_reported(void **) {
+TEST(a_job_that_waits_for_its_pool_is_reported) {
     expect_misuse(wait_in_a_job, nullptr, "ilk_pool_wait_until", "own jobs");
     expect_misuse(destroy_in_a_job, nullptr, "ilk_pool_wait_until", "own jobs");
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_job_that_waits_for_its_pool_is_reported),
-    cmocka_unit_test(what_is_posted_runs_once_and_is_destroyed),
-    cmocka_unit_test(a_future_has_the_result_or_the_exception),
-    cmocka_unit_test(a_closed_pool_refuses_and_destroys),
-    cmocka_unit_test(close_now_destroys_what_has_not_begun),
-    cmocka_unit_test(a_blocking_section_lets_another_job_run),
-    cmocka_unit_test(options_that_do_not_fit_are_refused),
-    cmocka_unit_test(an_exception_that_leaves_a_job_ends_the_process),
-};
-
-TEST_MAIN(tests)

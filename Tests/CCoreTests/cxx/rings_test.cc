@@ -66,7 +66,7 @@ template <template <class> class Ring> static void lifetimes_are_balanced() {
     check_equal(counted::alive, 0);
 }
 
-static void every_element_is_destroyed_once(void **) {
+TEST(every_element_is_destroyed_once) {
     lifetimes_are_balanced<spsc_ring>();
     lifetimes_are_balanced<mpmc_ring>();
 }
@@ -87,7 +87,7 @@ template <template <class> class Ring> static void failed_pushes_change_nothing(
     check(**ring.pop() == 1 && !ring.pop());
 }
 
-static void a_push_that_fails_leaves_its_value(void **) {
+TEST(a_push_that_fails_leaves_its_value) {
     failed_pushes_change_nothing<spsc_ring>();
     failed_pushes_change_nothing<mpmc_ring>();
 }
@@ -108,7 +108,7 @@ template <template <class> class Ring> static void exceptions_change_nothing() {
     check(ring.try_pop()->number == 7 && ring.try_pop()->number == 7 && !ring.try_pop());
 }
 
-static void an_exception_leaves_the_ring_as_it_was(void **) {
+TEST(an_exception_leaves_the_ring_as_it_was) {
     exceptions_change_nothing<spsc_ring>();
     exceptions_change_nothing<mpmc_ring>();
 }
@@ -195,7 +195,7 @@ template <class Ring> static void every_wait_ends() {
     late_waits_end<Ring>();
 }
 
-static void waits_end_by_an_element_room_close_or_limit(void **) {
+TEST(waits_end_by_an_element_room_close_or_limit) {
     every_wait_ends<spsc_ring<int>>();
     every_wait_ends<mpmc_ring<int>>();
     every_wait_ends<spsc_ring<std::string>>();
@@ -228,7 +228,7 @@ template <class Ring> static void all_arrive(int pairs) {
     check_equal(sum, static_cast<long>(pairs) * count * (count + 1) / 2);
 }
 
-static void what_is_pushed_is_popped_once_under_load(void **) {
+TEST(what_is_pushed_is_popped_once_under_load) {
     all_arrive<spsc_ring<std::string>>(1);
     all_arrive<mpmc_ring<std::string>>(2);
     all_arrive<spsc_ring<int>>(1);
@@ -258,7 +258,7 @@ template <class Ring> static void nothing_accepted_is_lost() {
     }
 }
 
-static void a_close_beside_pushes_loses_nothing(void **) {
+TEST(a_close_beside_pushes_loses_nothing) {
     nothing_accepted_is_lost<spsc_ring<std::string>>();
     nothing_accepted_is_lost<mpmc_ring<std::string>>();
 }
@@ -316,13 +316,13 @@ template <template <class> class Ring> static void pop_awaits_a_push_halfway() {
     }
 }
 
-static void a_pop_beside_a_close_awaits_the_push_that_is_halfway(void **) {
+TEST(a_pop_beside_a_close_awaits_the_push_that_is_halfway) {
     pop_awaits_a_push_halfway<spsc_ring>();
     pop_awaits_a_push_halfway<mpmc_ring>();
 }
 
 // The producer's part is the consumer's thread's at first: a reservation in the middle of the arm, given up.
-static void a_pop_of_an_open_ring_does_not_end(void **) {
+TEST(a_pop_of_an_open_ring_does_not_end) {
     spsc_ring<std::string> ring(1);
     stage steps = STAGE_INIT;
     running consumer([&] {
@@ -344,7 +344,7 @@ static void a_pop_of_an_open_ring_does_not_end(void **) {
 //   close: pushes fail from now on
 //                                   push: has no more to wait for, and ends
 //   pops may end the ring
-static void a_push_beside_a_close_that_is_halfway_ends(void **) {
+TEST(a_push_beside_a_close_that_is_halfway_ends) {
     spsc_ring<std::string> ring(1);
     check(ring.try_push("one"));
     stage steps = STAGE_INIT;
@@ -371,7 +371,7 @@ struct alignas(128) wide {
     std::unique_ptr<int> number;
 };
 
-static void wide_alignments_are_kept(void **) {
+TEST(wide_alignments_are_kept) {
     spsc_ring<wide> spsc(3);
     mpmc_ring<wide> mpmc(3);
     for (int i = 0; i < 3; i++) {
@@ -380,12 +380,12 @@ static void wide_alignments_are_kept(void **) {
     check(*spsc.pop()->number == 0 && *mpmc.pop()->number == 0);
 }
 
-static void capacities_that_do_not_fit_are_refused(void **) {
+TEST(capacities_that_do_not_fit_are_refused) {
     check(throws<std::invalid_argument>([] { const spsc_ring<int> ring(0); }));
     check(throws<std::invalid_argument>([] { const mpmc_ring<std::string> ring(PTRDIFF_MAX); }));
 }
 
-static void a_full_ring_is_overwritten(void **) {
+TEST(a_full_ring_is_overwritten) {
     mpmc_ring<int> ring(2);
     check(!ring.push_overwriting(1) && !ring.push_overwriting(2));
     check(ring.push_overwriting(3) == 1);
@@ -394,7 +394,7 @@ static void a_full_ring_is_overwritten(void **) {
     check(ring.pop() == 2 && ring.pop() == 3 && !ring.pop());
 }
 
-static void the_hook_tells_of_elements_and_room(void **) {
+TEST(the_hook_tells_of_elements_and_room) {
     spsc_ring<int> spsc(1);
     mpmc_ring<int> mpmc(1);
     int told = 0;
@@ -406,21 +406,3 @@ static void the_hook_tells_of_elements_and_room(void **) {
     check(spsc.arm_push() && mpmc.arm_push() && !spsc.arm_pop());
     check(spsc.try_pop() && mpmc.try_pop() && told == 2 * (ILK_READABLE + ILK_WRITABLE));
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(every_element_is_destroyed_once),
-    cmocka_unit_test(a_push_that_fails_leaves_its_value),
-    cmocka_unit_test(an_exception_leaves_the_ring_as_it_was),
-    cmocka_unit_test(waits_end_by_an_element_room_close_or_limit),
-    cmocka_unit_test(what_is_pushed_is_popped_once_under_load),
-    cmocka_unit_test(a_close_beside_pushes_loses_nothing),
-    cmocka_unit_test(a_pop_beside_a_close_awaits_the_push_that_is_halfway),
-    cmocka_unit_test(a_pop_of_an_open_ring_does_not_end),
-    cmocka_unit_test(a_push_beside_a_close_that_is_halfway_ends),
-    cmocka_unit_test(wide_alignments_are_kept),
-    cmocka_unit_test(capacities_that_do_not_fit_are_refused),
-    cmocka_unit_test(a_full_ring_is_overwritten),
-    cmocka_unit_test(the_hook_tells_of_elements_and_room),
-};
-
-TEST_MAIN(tests)

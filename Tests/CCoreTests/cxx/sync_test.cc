@@ -10,7 +10,7 @@ using interlock::latch;
 using steady = std::chrono::steady_clock;
 using wall = std::chrono::system_clock;
 // contract: ilk_semaphore_try_signal
-static void a_semaphore_gives_its_permits(void **) {
+TEST(a_semaphore_gives_its_permits) {
     counting_semaphore semaphore(2);
     check(semaphore.try_acquire() && semaphore.try_acquire_for(1ms) && !semaphore.try_acquire());
     check(!semaphore.try_acquire_for(1ms) && !semaphore.try_acquire_for(std::chrono::hours::min()));
@@ -26,7 +26,7 @@ static void a_semaphore_gives_its_permits(void **) {
 }
 
 // contract: ilk_semaphore_init_barging
-static void a_semaphore_may_barge(void **) {
+TEST(a_semaphore_may_barge) {
     counting_semaphore semaphore(1, interlock::barging);
     check(semaphore.try_acquire() && !semaphore.try_acquire_for(1ms));
     running waiter([&] { semaphore.acquire(); });
@@ -34,7 +34,7 @@ static void a_semaphore_may_barge(void **) {
     semaphore.release();
 }
 
-static void a_semaphore_wakes_waits_of_every_kind(void **) {
+TEST(a_semaphore_wakes_waits_of_every_kind) {
     counting_semaphore semaphore(0);
     running first([&] { semaphore.acquire(); });
     running second([&] { check(semaphore.try_acquire_for(std::chrono::hours::max())); });
@@ -45,7 +45,7 @@ static void a_semaphore_wakes_waits_of_every_kind(void **) {
     semaphore.release(3);
 }
 
-static void a_latch_opens_at_zero(void **) {
+TEST(a_latch_opens_at_zero) {
     latch done(3);
     check(!done.try_wait() && !done.wait_for(1ms) && !done.wait_until(wall::now()));
     done.count_down(2);
@@ -56,7 +56,7 @@ static void a_latch_opens_at_zero(void **) {
     check(latch(0).try_wait());
 }
 
-static void a_latch_wakes_waits_of_every_kind(void **) {
+TEST(a_latch_wakes_waits_of_every_kind) {
     latch done(2);
     running first([&] { done.wait(); });
     running second([&] { check(done.wait_for(std::chrono::nanoseconds::max())); });
@@ -69,7 +69,7 @@ static void a_latch_wakes_waits_of_every_kind(void **) {
     done.arrive_and_wait();
 }
 
-static void a_barrier_tells_one_party_a_round(void **) {
+TEST(a_barrier_tells_one_party_a_round) {
     barrier meeting(2);
     const int rounds = stress_rounds(500);
     int lasts[2] = {0, 0};
@@ -86,7 +86,7 @@ static void a_barrier_tells_one_party_a_round(void **) {
 }
 
 // A late party takes its arrival back: the round needs two others.
-static void a_barrier_that_is_not_complete_answers_nothing(void **) {
+TEST(a_barrier_that_is_not_complete_answers_nothing) {
     barrier meeting(2);
     check(!meeting.arrive_and_wait_for(1ms).has_value());
     check(!meeting.arrive_and_wait_until(wall::now()).has_value());
@@ -125,7 +125,7 @@ static void no_parties(void *) {
     const barrier meeting(0x100000000);
 }
 
-static void numbers_out_of_range_are_misuse(void **) {
+TEST(numbers_out_of_range_are_misuse) {
     expect_misuse(no_permits, nullptr, "ilk_semaphore_init", "");
     expect_misuse(too_many_permits, nullptr, "ilk_semaphore_signal", "");
     expect_misuse(less_than_none, nullptr, "ilk_semaphore_signal", "");
@@ -134,16 +134,3 @@ static void numbers_out_of_range_are_misuse(void **) {
     expect_misuse(fewer_than_none, nullptr, "ilk_latch_count_down", "");
     expect_misuse(no_parties, nullptr, "ilk_barrier_init", "");
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_semaphore_gives_its_permits),
-    cmocka_unit_test(a_semaphore_may_barge),
-    cmocka_unit_test(a_semaphore_wakes_waits_of_every_kind),
-    cmocka_unit_test(a_latch_opens_at_zero),
-    cmocka_unit_test(a_latch_wakes_waits_of_every_kind),
-    cmocka_unit_test(a_barrier_tells_one_party_a_round),
-    cmocka_unit_test(a_barrier_that_is_not_complete_answers_nothing),
-    cmocka_unit_test(numbers_out_of_range_are_misuse),
-};
-
-TEST_MAIN(tests)

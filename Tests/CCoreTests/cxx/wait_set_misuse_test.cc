@@ -33,14 +33,8 @@ static void semaphore_destroyed_in_a_set(void *) {
     destroy_in_a_set(semaphore, set);
 }
 
-static void a_member_destroyed_before_its_set_is_misuse(void **) {
+TEST(a_member_destroyed_before_its_set_is_misuse) {
     expect_misuse(spsc_destroyed_in_a_set, nullptr, "ilk_spsc_destroy", "in a wait set");
     expect_misuse(mpmc_destroyed_in_a_set, nullptr, "ilk_mpmc_destroy", "in a wait set");
     expect_misuse(semaphore_destroyed_in_a_set, nullptr, "ilk_semaphore_destroy", "");
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_member_destroyed_before_its_set_is_misuse),
-};
-
-TEST_MAIN(tests)

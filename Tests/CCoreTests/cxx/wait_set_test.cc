@@ -94,7 +94,7 @@ static const timed_wait waits[] = {
 };
 
 // contract: wait_set.A
-static void each_kind_of_member_wakes_waits_of_every_kind(void **) {
+TEST(each_kind_of_member_wakes_waits_of_every_kind) {
     for (auto *const make_ready : kinds) {
         for (const timed_wait wait : waits) {
             members all;
@@ -113,7 +113,7 @@ static void each_kind_of_member_wakes_waits_of_every_kind(void **) {
 
 // A wait of the ring goes by its hook (rings.hpp), beside the set.
 // contract: wait_set.F
-static void a_set_and_a_pop_wait_for_one_ring_of_objects(void **) {
+TEST(a_set_and_a_pop_wait_for_one_ring_of_objects) {
     mpmc_ring<std::string> ring(1);
     wait_set set;
     set.add_readable(ring);
@@ -130,7 +130,7 @@ static void a_set_and_a_pop_wait_for_one_ring_of_objects(void **) {
 }
 
 // contract: ilk_wait_set_add_spsc, ilk_wait_set_add_mpmc, ilk_wait_set_add_semaphore, ilk_wait_set_add_latch
-static void the_callers_key_stands_for_the_members_address(void **) {
+TEST(the_callers_key_stands_for_the_members_address) {
     spsc_ring<int> pair(2);
     mpmc_ring<int> crowd(2);
     counting_semaphore semaphore(1);
@@ -162,7 +162,7 @@ static void the_callers_key_stands_for_the_members_address(void **) {
 }
 
 // contract: wait_set.D
-static void a_member_that_was_removed_may_be_destroyed(void **) {
+TEST(a_member_that_was_removed_may_be_destroyed) {
     wait_set set;
     {
         mpmc_ring<std::string> ring(1);
@@ -176,7 +176,7 @@ static void a_member_that_was_removed_may_be_destroyed(void **) {
     check(is_idle(set));
 }
 
-static void an_add_that_throws_adds_nothing(void **) {
+TEST(an_add_that_throws_adds_nothing) {
     spsc_ring<int> ring(1);
     counting_semaphore semaphore(1);
     latch open(0);
@@ -196,7 +196,7 @@ static void an_add_that_throws_adds_nothing(void **) {
 }
 
 // contract: wait_set.C
-static void an_answered_permit_is_the_callers(void **) {
+TEST(an_answered_permit_is_the_callers) {
     counting_semaphore semaphore(0);
     {
         wait_set set;
@@ -217,7 +217,7 @@ static void an_answered_permit_is_the_callers(void **) {
 // ---- Answers ----
 
 // contract: wait_set.B
-static void a_wait_answers_as_many_as_there_is_room_for(void **) {
+TEST(a_wait_answers_as_many_as_there_is_room_for) {
     std::array<latch, 3> open{latch(0), latch(0), latch(0)};
     wait_set set;
     for (latch &each : open) {
@@ -239,7 +239,7 @@ static void a_wait_answers_as_many_as_there_is_room_for(void **) {
 }
 
 // contract: ilk_wait_set_wait_until
-static void a_wait_ends_at_its_limit(void **) {
+TEST(a_wait_ends_at_its_limit) {
     latch opening(1);
     wait_set set;
     set.add(opening);
@@ -257,7 +257,7 @@ static void a_wait_ends_at_its_limit(void **) {
 }
 
 // The clock stands still between readings: the wait goes on until its own clock has reached the limit.
-static void a_wait_goes_by_the_clock_of_its_limit(void **) {
+TEST(a_wait_goes_by_the_clock_of_its_limit) {
     wait_set set;
     ready_keys<1> ready;
     set_clock::current = 0;
@@ -267,7 +267,7 @@ static void a_wait_goes_by_the_clock_of_its_limit(void **) {
 }
 
 // contract: ilk_wait_set_wake, wait_set.E
-static void a_wake_ends_a_wait_with_what_is_ready(void **) {
+TEST(a_wake_ends_a_wait_with_what_is_ready) {
     latch opening(1);
     wait_set set;
     set.add(opening);
@@ -304,7 +304,7 @@ static bool is_readable(int descriptor) {
 }
 
 // contract: ilk_wait_set_descriptor
-static void a_descriptor_is_readable_while_a_wait_has_an_answer(void **) {
+TEST(a_descriptor_is_readable_while_a_wait_has_an_answer) {
     spsc_ring<int> ring(1);
     wait_set set;
     set.add_readable(ring);
@@ -318,7 +318,7 @@ static void a_descriptor_is_readable_while_a_wait_has_an_answer(void **) {
     }
 }
 
-static void a_descriptor_that_the_system_refuses_is_nothing(void **) {
+TEST(a_descriptor_that_the_system_refuses_is_nothing) {
     wait_set set;
     std::vector<int> taken;
     for (int next; (next = dup(0)) >= 0;) { // up to the limit
@@ -332,20 +332,3 @@ static void a_descriptor_that_the_system_refuses_is_nothing(void **) {
     check(refused);
     check_equal(set.descriptor().has_value(), has_descriptors);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(each_kind_of_member_wakes_waits_of_every_kind),
-    cmocka_unit_test(a_set_and_a_pop_wait_for_one_ring_of_objects),
-    cmocka_unit_test(the_callers_key_stands_for_the_members_address),
-    cmocka_unit_test(a_member_that_was_removed_may_be_destroyed),
-    cmocka_unit_test(an_add_that_throws_adds_nothing),
-    cmocka_unit_test(an_answered_permit_is_the_callers),
-    cmocka_unit_test(a_wait_answers_as_many_as_there_is_room_for),
-    cmocka_unit_test(a_wait_ends_at_its_limit),
-    cmocka_unit_test(a_wait_goes_by_the_clock_of_its_limit),
-    cmocka_unit_test(a_wake_ends_a_wait_with_what_is_ready),
-    cmocka_unit_test(a_descriptor_is_readable_while_a_wait_has_an_answer),
-    cmocka_unit_test(a_descriptor_that_the_system_refuses_is_nothing),
-};
-
-TEST_MAIN(tests)

@@ -34,7 +34,6 @@ static ilk_mutex locks[LOCKS];
 static ILK_ATOMIC(uint32_t) seeds = 1;
 
 static void lock_by_address(void *unused) {
-    (void)unused;
     uint32_t random = ilk_atomic_fetch_add(&seeds, 1, memory_order_relaxed) * 2654435761U | 1;
     for (int round = stress_rounds(2000); round > 0; round--) {
         unsigned one = next_random(&random) % LOCKS;
@@ -51,8 +50,7 @@ static void lock_by_address(void *unused) {
     }
 }
 
-static void hierarchies_by_address_are_silent(void **state) {
-    (void)state;
+TEST(hierarchies_by_address_are_silent) {
     begin_reports();
     for (unsigned index = 0; index < LOCKS; index++) {
         ilk_mutex_init(&locks[index], index % 2 == 0);
@@ -65,7 +63,6 @@ static void hierarchies_by_address_are_silent(void **state) {
 static ilk_rwlock read_again;
 
 static void read_in_nests(void *unused) {
-    (void)unused;
     for (int round = stress_rounds(2000); round > 0; round--) {
         ilk_rwlock_read_lock(&read_again);
         ilk_rwlock_read_lock(&read_again);
@@ -74,8 +71,7 @@ static void read_in_nests(void *unused) {
     }
 }
 
-static void reading_again_without_a_writer_is_silent(void **state) {
-    (void)state;
+TEST(reading_again_without_a_writer_is_silent) {
     begin_reports();
     ilk_rwlock_init(&read_again);
     expect_silence(read_in_nests, NULL);
@@ -87,7 +83,6 @@ static void reading_again_without_a_writer_is_silent(void **state) {
 static ilk_mutex tried[2];
 
 static void lock_or_back_off(void *unused) {
-    (void)unused;
     for (int round = stress_rounds(2000); round > 0; round--) {
         unsigned first = (unsigned)round % 2;
         for (;;) {
@@ -103,8 +98,7 @@ static void lock_or_back_off(void *unused) {
     }
 }
 
-static void backing_off_by_trying_is_silent(void **state) {
-    (void)state;
+TEST(backing_off_by_trying_is_silent) {
     begin_reports();
     ilk_mutex_init(&tried[0], false);
     ilk_mutex_init(&tried[1], false);
@@ -112,7 +106,6 @@ static void backing_off_by_trying_is_silent(void **state) {
 }
 
 static void lock_or_give_up(void *unused) {
-    (void)unused;
     for (int round = stress_rounds(2000); round > 0; round--) {
         const unsigned first = (unsigned)round % 2;
         ilk_mutex_lock(&tried[first]);
@@ -123,8 +116,7 @@ static void lock_or_give_up(void *unused) {
     }
 }
 
-static void waits_with_a_limit_are_silent(void **state) {
-    (void)state;
+TEST(waits_with_a_limit_are_silent) {
     begin_reports();
     ilk_mutex_init(&tried[0], false);
     ilk_mutex_init(&tried[1], false);
@@ -134,7 +126,6 @@ static void waits_with_a_limit_are_silent(void **state) {
 /* ---- Hand over hand ---- */
 
 static void walk_hand_over_hand(void *unused) {
-    (void)unused;
     for (int round = stress_rounds(500); round > 0; round--) {
         ilk_mutex_lock(&locks[0]);
         for (unsigned index = 1; index < LOCKS; index++) {
@@ -145,8 +136,7 @@ static void walk_hand_over_hand(void *unused) {
     }
 }
 
-static void walking_a_list_hand_over_hand_is_silent(void **state) {
-    (void)state;
+TEST(walking_a_list_hand_over_hand_is_silent) {
     begin_reports();
     for (unsigned index = 0; index < LOCKS; index++) {
         ilk_mutex_init(&locks[index], false);
@@ -164,7 +154,6 @@ static struct {
 } buffer;
 
 static void produce(void *unused) {
-    (void)unused;
     for (int round = 0; round < 1000; round++) {
         ilk_semaphore_wait(&buffer.room);
         ilk_mutex_lock(&buffer.mutex);
@@ -174,7 +163,6 @@ static void produce(void *unused) {
     }
 }
 static void consume(void *unused) {
-    (void)unused;
     for (int round = 0; round < 1000; round++) {
         ilk_semaphore_wait(&buffer.full);
         ilk_mutex_lock(&buffer.mutex);
@@ -184,8 +172,7 @@ static void consume(void *unused) {
     }
 }
 
-static void semaphores_as_signals_are_silent(void **state) {
-    (void)state;
+TEST(semaphores_as_signals_are_silent) {
     begin_reports();
     ilk_semaphore_init(&buffer.room, 1);
     ilk_semaphore_init(&buffer.full, 0);
@@ -203,7 +190,6 @@ static void semaphores_as_signals_are_silent(void **state) {
 /* Taken in one thread and given back in another, which semaphores allow. */
 static struct stage baton = STAGE_INIT;
 static void give_back(void *unused) {
-    (void)unused;
     for (int round = 0; round < 100; round++) {
         stage_await(&baton, 2 * round + 1);
         ilk_mutex_lock(&buffer.mutex);
@@ -213,8 +199,7 @@ static void give_back(void *unused) {
     }
 }
 
-static void permits_given_back_by_another_thread_are_silent(void **state) {
-    (void)state;
+TEST(permits_given_back_by_another_thread_are_silent) {
     begin_reports();
     ilk_semaphore_init(&buffer.room, 1);
     ilk_mutex_init(&buffer.mutex, false);
@@ -233,19 +218,16 @@ static void permits_given_back_by_another_thread_are_silent(void **state) {
 }
 
 static void wait_under_mutex(void *unused) {
-    (void)unused;
     ilk_mutex_lock(&buffer.mutex);
     ilk_semaphore_wait(&buffer.room);
     ilk_mutex_unlock(&buffer.mutex);
 }
 static void signal_room(void *unused) {
-    (void)unused;
     ilk_semaphore_signal(&buffer.room, 1);
 }
 
 /* Until a thread has given back what it took, a semaphore may be a signal. */
-static void a_permit_that_no_thread_has_given_back_is_no_lock_yet(void **state) {
-    (void)state;
+TEST(a_permit_that_no_thread_has_given_back_is_no_lock_yet) {
     begin_reports();
     ilk_semaphore_init(&buffer.room, 1);
     ilk_mutex_init(&buffer.mutex, false);
@@ -263,8 +245,7 @@ static void a_permit_that_no_thread_has_given_back_is_no_lock_yet(void **state) 
 }
 
 /* Locked with once, and then given by another thread: it is a signal after all, though our thread took it. */
-static void a_semaphore_that_was_a_lock_may_become_a_signal(void **state) {
-    (void)state;
+TEST(a_semaphore_that_was_a_lock_may_become_a_signal) {
     begin_reports();
     ilk_semaphore_init(&buffer.room, 1);
     ilk_mutex_init(&buffer.mutex, false);
@@ -286,7 +267,6 @@ static void a_semaphore_that_was_a_lock_may_become_a_signal(void **state) {
 static ilk_mutex guard;
 
 static void lock_behind_guard(void *unused) {
-    (void)unused;
     for (int round = stress_rounds(1000); round > 0; round--) {
         const unsigned first = (unsigned)round % 2;
         ilk_mutex_lock(&guard);
@@ -298,8 +278,7 @@ static void lock_behind_guard(void *unused) {
     }
 }
 
-static void orders_behind_a_common_guard_are_silent(void **state) {
-    (void)state;
+TEST(orders_behind_a_common_guard_are_silent) {
     begin_reports();
     ilk_mutex_init(&guard, false);
     ilk_mutex_init(&tried[0], false);
@@ -316,7 +295,6 @@ static void orders_behind_a_common_guard_are_silent(void **state) {
 /* ---- Objects that end ---- */
 
 static void use_locks_of_the_moment(void *unused) {
-    (void)unused;
     for (int round = stress_rounds(1000); round > 0; round--) {
         ilk_rwlock pair[2]; /* at the same addresses each time */
         ilk_rwlock_init(&pair[0]);
@@ -331,14 +309,12 @@ static void use_locks_of_the_moment(void *unused) {
     }
 }
 
-static void orders_of_locks_that_have_ended_are_forgotten(void **state) {
-    (void)state;
+TEST(orders_of_locks_that_have_ended_are_forgotten) {
     begin_reports();
     expect_silence(use_locks_of_the_moment, NULL);
 }
 
 static void define_locks_of_the_moment(void *unused) {
-    (void)unused;
     for (unsigned round = 0; round < 1000; round++) {
         const unsigned first = round % 2;
         ilk_rwlock pair[2] = {ILK_RWLOCK_INIT, ILK_RWLOCK_INIT}; /* never destroyed */
@@ -354,25 +330,7 @@ static void define_locks_of_the_moment(void *unused) {
     }
 }
 
-static void locks_defined_anew_at_an_address_are_others(void **state) {
-    (void)state;
+TEST(locks_defined_anew_at_an_address_are_others) {
     begin_reports();
     expect_silence(define_locks_of_the_moment, NULL);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(hierarchies_by_address_are_silent),
-    cmocka_unit_test(reading_again_without_a_writer_is_silent),
-    cmocka_unit_test(backing_off_by_trying_is_silent),
-    cmocka_unit_test(waits_with_a_limit_are_silent),
-    cmocka_unit_test(walking_a_list_hand_over_hand_is_silent),
-    cmocka_unit_test(semaphores_as_signals_are_silent),
-    cmocka_unit_test(permits_given_back_by_another_thread_are_silent),
-    cmocka_unit_test(a_permit_that_no_thread_has_given_back_is_no_lock_yet),
-    cmocka_unit_test(a_semaphore_that_was_a_lock_may_become_a_signal),
-    cmocka_unit_test(orders_behind_a_common_guard_are_silent),
-    cmocka_unit_test(orders_of_locks_that_have_ended_are_forgotten),
-    cmocka_unit_test(locks_defined_anew_at_an_address_are_others),
-};
-
-TEST_MAIN(tests)

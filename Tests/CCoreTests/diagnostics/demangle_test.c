@@ -70,25 +70,16 @@ static void lock(int function, ilk_mutex *mutex) {
     ilk_mutex_unlock(mutex);
 }
 
-static void no_function_is_looked_for_as_a_lock_is_taken(void **state) {
-    (void)state;
+TEST(no_function_is_looked_for_as_a_lock_is_taken) {
     ilk_diagnose(ILK_DIAGNOSE_ORDER);
     ilk_mutex mutex;
     ilk_mutex_init(&mutex, false);
     lock(LOCK, &mutex);
 }
 
-static void nor_as_an_object_that_is_watched_alone_is_taken(void **state) {
-    (void)state;
+TEST(nor_as_an_object_that_is_watched_alone_is_taken) {
     ilk_mutex mutex;
     ilk_mutex_init(&mutex, false);
     check_equal(ilk_mutex_observe(&mutex, ILK_DIAGNOSE_ORDER), ILK_OK);
     lock(LOCK_ONE, &mutex);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(no_function_is_looked_for_as_a_lock_is_taken),
-    cmocka_unit_test(nor_as_an_object_that_is_watched_alone_is_taken),
-};
-
-TEST_MAIN(tests)

@@ -39,7 +39,6 @@ __attribute__((noinline)) static void lock_accounts(void) {
 }
 
 static void hold_orders(void *unused) {
-    (void)unused;
     (void)pthread_setname_np(pthread_self(), "clerk");
     ilk_mutex_lock(&orders);
     stage_reach(&both, 1);

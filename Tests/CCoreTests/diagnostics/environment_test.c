@@ -9,15 +9,6 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define HAS_THREAD_SANITIZER 1
-#endif
-#endif
-#ifndef HAS_THREAD_SANITIZER
-#define HAS_THREAD_SANITIZER 0
-#endif
-
 /* Whichever thread the report begins with. */
 static void check_cycle(void) {
     check_contains(printed, "cycle 1: thread \"");
@@ -27,8 +18,7 @@ static void check_cycle(void) {
     check_contains(printed, ", in cycle 1\n");
 }
 
-static void the_environment_switches_orders_on(void **state) {
-    (void)state;
+TEST(the_environment_switches_orders_on) {
     const int status = run_program(&(struct program){.what = "orders", .settings = "order"});
     check(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     check_contains(printed, "interlock: lock-order inversion: thread \"diagnosed\" (");
@@ -36,21 +26,18 @@ static void the_environment_switches_orders_on(void **state) {
     check_contains(printed, "lock_orders+0x");
 }
 
-static void the_environment_ends_a_process_at_its_first_report(void **state) {
-    (void)state;
+TEST(the_environment_ends_a_process_at_its_first_report) {
     const int status = run_program(&(struct program){.what = "orders", .settings = "order,abort"});
     check(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
 }
 
-static void without_the_environment_nothing_is_said(void **state) {
-    (void)state;
+TEST(without_the_environment_nothing_is_said) {
     const int status = run_program(&(struct program){.what = "orders", .settings = ""});
     check(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     check_text(printed, "");
 }
 
-static void unknown_words_are_named_and_ignored(void **state) {
-    (void)state;
+TEST(unknown_words_are_named_and_ignored) {
     (void)run_program(&(struct program){.what = "orders", .settings = "orders,limit=soon,order"});
     check_contains(printed,
                    "interlock: INTERLOCK_DIAGNOSTICS: \"orders\" is none of order, contention, hang, abort, "
@@ -69,8 +56,7 @@ static void unknown_words_are_named_and_ignored(void **state) {
     check_contains(printed, "\"limit=86401\" is none of ");
 }
 
-static void a_word_behind_many_others_is_read(void **state) {
-    (void)state;
+TEST(a_word_behind_many_others_is_read) {
     char settings[4096];
     size_t length = 0;
     while (length + 64 < sizeof settings) {
@@ -81,13 +67,9 @@ static void a_word_behind_many_others_is_read(void **state) {
     check_contains(printed, "interlock: lock-order inversion: ");
 }
 /* contract: ilk_set_hang_limit, ilk_set_hang_signal */
-static void a_wedged_process_reports_at_a_signal(void **state) {
-    (void)state;
-    if (HAS_THREAD_SANITIZER) {
-        print_message(
-            "skipped: ThreadSanitizer holds a signal back while its thread sleeps in a system call\n");
-        skip();
-    }
+TEST(a_wedged_process_reports_at_a_signal) {
+    skip_if(HAS_THREAD_SANITIZER,
+            "ThreadSanitizer holds a signal back while its thread sleeps in a system call");
     (void)run_program(&(struct program){
         .what = "deadlock", .settings = "hang", .signal = SIGQUIT, .until = ", in cycle 1\n"});
     check_contains(printed, "interlock: the threads of process ");
@@ -97,8 +79,7 @@ static void a_wedged_process_reports_at_a_signal(void **state) {
     check_cycle();
 }
 /* contract: ilk_set_hang_limit, ilk_set_hang_signal */
-static void a_daemon_that_closes_all_descriptors_reports_at_a_signal(void **state) {
-    (void)state;
+TEST(a_daemon_that_closes_all_descriptors_reports_at_a_signal) {
     (void)run_program(&(struct program){.what = "daemon",
                                         .settings = "hang",
                                         .signal = SIGQUIT,
@@ -106,16 +87,14 @@ static void a_daemon_that_closes_all_descriptors_reports_at_a_signal(void **stat
     check_contains(printed, "interlock: the threads of process ");
 }
 /* contract: ilk_set_hang_limit, ilk_set_hang_signal */
-static void the_watchdog_reports_a_wedged_process(void **state) {
-    (void)state;
+TEST(the_watchdog_reports_a_wedged_process) {
     (void)run_program(
         &(struct program){.what = "deadlock", .settings = "limit=0.2,order", .until = ", in cycle 1\n"});
     check_contains(printed, "interlock: a thread has waited for more than 200 ms\n");
     check_cycle();
 }
 
-static void the_diagnosis_is_written_at_exit(void **state) {
-    (void)state;
+TEST(the_diagnosis_is_written_at_exit) {
     char path[] = "/tmp/interlock-diagnosis-XXXXXX.json";
     const int file = mkstemps(path, 5);
     check(file >= 0);
@@ -194,8 +173,7 @@ static void expect_refusal(const char *path, const char *kept) {
     check_text(contents(kept), "kept");
 }
 
-static void only_ones_own_file_is_overwritten(void **state) {
-    (void)state;
+TEST(only_ones_own_file_is_overwritten) {
     make_folder();
     make_file(path_of("kept"), "kept");
     check_equal(symlink(path_of("kept"), path_of("link")), 0);
@@ -215,8 +193,7 @@ static void only_ones_own_file_is_overwritten(void **state) {
     remove_folder();
 }
 
-static void a_new_file_is_its_users_alone(void **state) {
-    (void)state;
+TEST(a_new_file_is_its_users_alone) {
     make_folder();
     (void)umask(0);
     write_diagnosis_to(path_of("new.txt"));
@@ -245,8 +222,7 @@ static const char *path_of_length(size_t length, const char *name) {
     return path;
 }
 
-static void the_longest_path_is_written_and_a_longer_one_is_none(void **state) {
-    (void)state;
+TEST(the_longest_path_is_written_and_a_longer_one_is_none) {
     enum { LONGEST_PATH = 1023 };
     make_folder();
     char settings[4096];
@@ -264,8 +240,7 @@ static void the_longest_path_is_written_and_a_longer_one_is_none(void **state) {
 }
 
 /* The other process is this one. */
-static void a_file_that_another_process_writes_is_left_to_it(void **state) {
-    (void)state;
+TEST(a_file_that_another_process_writes_is_left_to_it) {
     make_folder();
     make_file(path_of("shared"), "kept");
     const int file = open(path_of("shared"), O_WRONLY | O_CLOEXEC);
@@ -286,8 +261,7 @@ static void a_file_that_another_process_writes_is_left_to_it(void **state) {
     remove_folder();
 }
 
-static void a_child_of_fork_leaves_its_parents_file_alone(void **state) {
-    (void)state;
+TEST(a_child_of_fork_leaves_its_parents_file_alone) {
     make_folder();
     char settings[256], expected[64];
     snprintf(settings, sizeof settings, "file=%s", path_of("parent.json"));
@@ -319,12 +293,8 @@ static bool can_raise_rights(void) {
 }
 
 /* The same program without the bit listens to its environment: it is not for another reason that nothing is said. */
-static void a_program_with_more_rights_than_its_user_takes_nothing_from_the_environment(void **state) {
-    (void)state;
-    if (!can_raise_rights()) {
-        print_message("skipped: not root, or /tmp is mounted without set-user-ID programs\n");
-        skip();
-    }
+TEST(a_program_with_more_rights_than_its_user_takes_nothing_from_the_environment) {
+    skip_if(!can_raise_rights(), "not root, or /tmp is mounted without set-user-ID programs");
     make_folder();
     make_copy(path_of("plain"), 0755);
     make_file(path_of("owners"), "kept");
@@ -338,7 +308,7 @@ static void a_program_with_more_rights_than_its_user_takes_nothing_from_the_envi
     make_copy(raised[0], 04755);
     make_copy(raised[1], 02755);
     /* LeakSanitizer looks at its own process, which the system refuses to a set-group-ID program. */
-    const unsigned count = has_address_sanitizer() ? 1 : 2;
+    const unsigned count = HAS_ADDRESS_SANITIZER ? 1 : 2;
     for (unsigned index = 0; index < count; index++) {
         program.path = raised[index];
         const int status = run_program(&program);
@@ -348,23 +318,3 @@ static void a_program_with_more_rights_than_its_user_takes_nothing_from_the_envi
     }
     remove_folder();
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(the_environment_switches_orders_on),
-    cmocka_unit_test(the_environment_ends_a_process_at_its_first_report),
-    cmocka_unit_test(without_the_environment_nothing_is_said),
-    cmocka_unit_test(unknown_words_are_named_and_ignored),
-    cmocka_unit_test(a_word_behind_many_others_is_read),
-    cmocka_unit_test(a_wedged_process_reports_at_a_signal),
-    cmocka_unit_test(a_daemon_that_closes_all_descriptors_reports_at_a_signal),
-    cmocka_unit_test(the_watchdog_reports_a_wedged_process),
-    cmocka_unit_test(the_diagnosis_is_written_at_exit),
-    cmocka_unit_test(only_ones_own_file_is_overwritten),
-    cmocka_unit_test(a_new_file_is_its_users_alone),
-    cmocka_unit_test(a_file_that_another_process_writes_is_left_to_it),
-    cmocka_unit_test(the_longest_path_is_written_and_a_longer_one_is_none),
-    cmocka_unit_test(a_child_of_fork_leaves_its_parents_file_alone),
-    cmocka_unit_test(a_program_with_more_rights_than_its_user_takes_nothing_from_the_environment),
-};
-
-TEST_MAIN(tests)

@@ -32,8 +32,7 @@ static uint64_t sum_of(const ilk_times *times) {
     return sum;
 }
 /* contract: ilk_figures_reset, ilk_figures_snapshot, ilk_histogram_limit_ns, ilk_object_kind_name */
-static void buckets_are_log_linear(void **state) {
-    (void)state;
+TEST(buckets_are_log_linear) {
     uint64_t before = 0;
     for (uint32_t bucket = 0; bucket + 1 < ILK_HISTOGRAM_BUCKETS; bucket++) {
         const uint64_t limit = ilk_histogram_limit_ns(bucket);
@@ -46,8 +45,7 @@ static void buckets_are_log_linear(void **state) {
     check_equal(ilk_histogram_limit_ns(UINT32_MAX), UINT64_MAX);
 }
 /* contract: ilk_figures_reset, ilk_figures_snapshot, ilk_histogram_limit_ns, ilk_object_kind_name */
-static void times_are_below_the_limit_of_their_bucket(void **state) {
-    (void)state;
+TEST(times_are_below_the_limit_of_their_bucket) {
     for (uint32_t bucket = 0; bucket + 1 < ILK_HISTOGRAM_BUCKETS; bucket++) {
         const uint64_t limit = ilk_histogram_limit_ns(bucket);
         struct ilk__counters counters = {.next_free = NULL};
@@ -63,7 +61,6 @@ static void times_are_below_the_limit_of_their_bucket(void **state) {
 
 static ilk_rwlock lock;
 static void write_briefly(void *unused) {
-    (void)unused;
     ilk_rwlock_write_lock(&lock);
     ilk_rwlock_write_unlock(&lock);
 }
@@ -79,8 +76,7 @@ __attribute__((noinline)) static void hold_for_long(struct thread *waiter) {
     ilk_rwlock_write_unlock(&lock);
 }
 /* contract: ilk_figures_reset, ilk_figures_snapshot, ilk_histogram_limit_ns, ilk_object_kind_name */
-static void waits_and_holds_are_counted(void **state) {
-    (void)state;
+TEST(waits_and_holds_are_counted) {
     ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
     ilk_rwlock_init(&lock);
     check_equal(ilk_set_name(&lock, "lock"), ILK_OK);
@@ -117,8 +113,7 @@ static void waits_and_holds_are_counted(void **state) {
     ilk_rwlock_destroy(&lock);
 }
 /* contract: ilk_figures_reset, ilk_figures_snapshot, ilk_histogram_limit_ns, ilk_object_kind_name */
-static void a_wait_that_gave_up_is_counted(void **state) {
-    (void)state;
+TEST(a_wait_that_gave_up_is_counted) {
     ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
     static ilk_semaphore semaphore;
     ilk_semaphore_init(&semaphore, 0);
@@ -129,8 +124,7 @@ static void a_wait_that_gave_up_is_counted(void **state) {
     ilk_semaphore_destroy(&semaphore);
 }
 /* contract: ilk_figures_reset, ilk_figures_snapshot, ilk_histogram_limit_ns, ilk_object_kind_name */
-static void those_with_the_longest_waits_come_first(void **state) {
-    (void)state;
+TEST(those_with_the_longest_waits_come_first) {
     ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
     static ilk_semaphore semaphores[3];
     const unsigned lasts[3] = {1, 5, 3};
@@ -158,8 +152,7 @@ static void pop_one(void *ring) {
     check_equal(ilk_spsc_pop_until(ring, &element, sizeof element, ILK_FOREVER), ILK_OK);
 }
 
-static void a_rings_waits_and_depths_are_counted(void **state) {
-    (void)state;
+TEST(a_rings_waits_and_depths_are_counted) {
     ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
     ilk_spsc *ring;
     check_equal(ilk_spsc_create(&ring, 2, sizeof(int)), ILK_OK);
@@ -192,8 +185,7 @@ static void a_rings_waits_and_depths_are_counted(void **state) {
 }
 
 /* contract: ilk_write_diagnosis */
-static void the_text_has_the_ten_objects_that_were_waited_for_longest(void **state) {
-    (void)state;
+TEST(the_text_has_the_ten_objects_that_were_waited_for_longest) {
     static ilk_mutex mutexes[12];
     ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
     for (unsigned index = 0; index < 12; index++) {
@@ -229,8 +221,7 @@ static bool is_watched(const void *object) {
 /* As locks do. */
 /* contract: ilk_diagnose, ilk_diagnosed, ilk_mpmc_observe, ilk_mutex_observe, ilk_rwlock_observe */
 /* contract: ilk_semaphore_observe, ilk_spsc_observe */
-static void a_ring_stays_watched_while_all_objects_are(void **state) {
-    (void)state;
+TEST(a_ring_stays_watched_while_all_objects_are) {
     ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
     ilk_spsc *spsc;
     ilk_mpmc *mpmc;
@@ -255,8 +246,7 @@ static void a_ring_stays_watched_while_all_objects_are(void **state) {
 }
 /* contract: ilk_diagnose, ilk_diagnosed, ilk_mpmc_observe, ilk_mutex_observe, ilk_rwlock_observe */
 /* contract: ilk_semaphore_observe, ilk_spsc_observe */
-static void a_lock_leaves_with_its_next_call_once_it_is_switched_off(void **state) {
-    (void)state;
+TEST(a_lock_leaves_with_its_next_call_once_it_is_switched_off) {
     ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
     static ilk_mutex mutex;
     static ilk_semaphore semaphore;
@@ -280,8 +270,7 @@ static void a_lock_leaves_with_its_next_call_once_it_is_switched_off(void **stat
     ilk_semaphore_destroy(&semaphore);
 }
 
-static void a_ring_is_sampled_once_contention_is_watched(void **state) {
-    (void)state;
+TEST(a_ring_is_sampled_once_contention_is_watched) {
     ilk_diagnose(ILK_DIAGNOSE_ORDER);
     ilk_spsc *ring;
     check_equal(ilk_spsc_create(&ring, 2, sizeof(int)), ILK_OK);
@@ -311,8 +300,7 @@ static uint64_t least_time_of_a_ring_ns(void) {
     return least_ns;
 }
 
-static void a_ring_begins_as_fast_beside_thousands(void **state) {
-    (void)state;
+TEST(a_ring_begins_as_fast_beside_thousands) {
     enum { RINGS = 8000, TIMES = 10 };
     static ilk_spsc *rings[RINGS];
     ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
@@ -328,8 +316,7 @@ static void a_ring_begins_as_fast_beside_thousands(void **state) {
 }
 
 /* A ring may end while it is sampled. */
-static void rings_may_end_beside_the_sampler(void **state) {
-    (void)state;
+TEST(rings_may_end_beside_the_sampler) {
     ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
     for (int round = stress_rounds(20000); round > 0; round--) {
         ilk_mpmc *ring;
@@ -341,8 +328,7 @@ static void rings_may_end_beside_the_sampler(void **state) {
 }
 /* contract: ilk_diagnose, ilk_diagnosed, ilk_mpmc_observe, ilk_mutex_observe, ilk_rwlock_observe */
 /* contract: ilk_semaphore_observe, ilk_spsc_observe */
-static void what_is_watched_by_itself_has_figures(void **state) {
-    (void)state;
+TEST(what_is_watched_by_itself_has_figures) {
     ilk_diagnose(0);
     static ilk_mutex mutex;
     ilk_mutex_init(&mutex, false);
@@ -354,21 +340,3 @@ static void what_is_watched_by_itself_has_figures(void **state) {
     check_equal(figures_of(&mutex)->acquisitions, 1);
     check_equal(figures_of(&mutex)->hold.count, 1);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(buckets_are_log_linear),
-    cmocka_unit_test(times_are_below_the_limit_of_their_bucket),
-    cmocka_unit_test(waits_and_holds_are_counted),
-    cmocka_unit_test(a_wait_that_gave_up_is_counted),
-    cmocka_unit_test(those_with_the_longest_waits_come_first),
-    cmocka_unit_test(a_rings_waits_and_depths_are_counted),
-    cmocka_unit_test(the_text_has_the_ten_objects_that_were_waited_for_longest),
-    cmocka_unit_test(a_ring_stays_watched_while_all_objects_are),
-    cmocka_unit_test(a_lock_leaves_with_its_next_call_once_it_is_switched_off),
-    cmocka_unit_test(a_ring_is_sampled_once_contention_is_watched),
-    cmocka_unit_test(a_ring_begins_as_fast_beside_thousands),
-    cmocka_unit_test(rings_may_end_beside_the_sampler),
-    cmocka_unit_test(what_is_watched_by_itself_has_figures),
-};
-
-TEST_MAIN(tests)

@@ -19,7 +19,6 @@ static ilk_rwlock lock;
 static struct stage both = STAGE_INIT;
 
 static void wait_for_mutex(void *unused) {
-    (void)unused;
     check_equal(pthread_setname_np(pthread_self(), "clerk"), 0);
     ilk_rwlock_write_lock(&lock);
     stage_reach(&both, 1);
@@ -29,8 +28,7 @@ static void wait_for_mutex(void *unused) {
 }
 
 /* Also the try that stays in the thread's slot, beside the read that took it unwatched. */
-static void a_try_to_read_is_held_for_reading(void **state) {
-    (void)state;
+TEST(a_try_to_read_is_held_for_reading) {
     static const ilk_rwlock unused = ILK_RWLOCK_INIT;
     for (int further = 0; further < 2; further++) {
         memcpy(&lock, &unused, sizeof lock); /* the try is its first call, but for ilk_rwlock_observe */
@@ -59,8 +57,7 @@ static void a_try_to_read_is_held_for_reading(void **state) {
     }
 }
 /* contract: ilk_write_diagnosis */
-static void a_report_tells_what_threads_hold_and_wait_for(void **state) {
-    (void)state;
+TEST(a_report_tells_what_threads_hold_and_wait_for) {
     ilk_diagnose(ILK_DIAGNOSE_HANG);
     ilk_mutex_init(&mutex, false);
     ilk_rwlock_init(&lock);
@@ -92,9 +89,7 @@ static void a_report_tells_what_threads_hold_and_wait_for(void **state) {
     check(strstr(text, "holds") == NULL);
     check(strstr(text, "waits for") == NULL);
     /* The kernel lists a joined thread for some moments still. */
-    while (strstr(diagnosis(ILK_AS_TEXT), "clerk") != NULL) {
-        sched_yield();
-    }
+    yield_while(strstr(diagnosis(ILK_AS_TEXT), "clerk") != NULL);
     ilk_rwlock_destroy(&lock);
 }
 
@@ -102,7 +97,6 @@ static struct stage crossed = STAGE_INIT;
 static struct stage reported = STAGE_INIT;
 
 static void hold_lock_and_wait(void *unused) {
-    (void)unused;
     ilk_rwlock_write_lock(&lock);
     stage_reach(&crossed, 1);
     stage_await(&crossed, 2);
@@ -111,7 +105,6 @@ static void hold_lock_and_wait(void *unused) {
     ilk_rwlock_write_unlock(&lock);
 }
 static void hold_mutex_and_wait(void *unused) {
-    (void)unused;
     stage_await(&crossed, 1);
     ilk_mutex_lock(&mutex);
     stage_reach(&crossed, 2);
@@ -123,8 +116,7 @@ static void hold_mutex_and_wait(void *unused) {
 
 /* They wait for each other, but not for ever. */
 /* contract: ilk_write_diagnosis */
-static void waits_with_a_limit_make_no_cycle(void **state) {
-    (void)state;
+TEST(waits_with_a_limit_make_no_cycle) {
     ilk_diagnose(ILK_DIAGNOSE_HANG);
     ilk_mutex_init(&mutex, false);
     ilk_rwlock_init(&lock);
@@ -153,15 +145,13 @@ __attribute__((noinline)) static void ilk__called_lock(void) {
 }
 
 __attribute__((noinline)) static void lock_by_header(void *unused) {
-    (void)unused;
     ilk__called_lock();
     ilk_mutex_unlock(&mutex);
 }
 
-static void the_stack_of_a_wait_begins_outside_the_library(void **state) {
-    (void)state;
+TEST(the_stack_of_a_wait_begins_outside_the_library) {
 #if !defined(__GLIBC__) && !defined(__APPLE__)
-    skip(); /* a stack is one frame there */
+    skip_because("without the stacks of glibc or Apple a stack is one frame");
 #endif
     ilk_diagnose(ILK_DIAGNOSE_HANG);
     ilk_mutex_init(&mutex, false);
@@ -177,12 +167,10 @@ static void the_stack_of_a_wait_begins_outside_the_library(void **state) {
 
 static ilk_semaphore permit;
 static void signal_permit(void *unused) {
-    (void)unused;
     ilk_semaphore_signal(&permit, 1);
 }
 /* contract: ilk_write_diagnosis */
-static void a_permit_that_another_thread_gave_is_held_by_none(void **state) {
-    (void)state;
+TEST(a_permit_that_another_thread_gave_is_held_by_none) {
     ilk_diagnose(ILK_DIAGNOSE_HANG);
     ilk_semaphore_init(&permit, 1);
     ilk_semaphore_wait(&permit);
@@ -198,8 +186,7 @@ static void a_permit_that_another_thread_gave_is_held_by_none(void **state) {
     ilk_semaphore_destroy(&permit);
 }
 /* contract: ilk_write_diagnosis */
-static void names_are_escaped(void **state) {
-    (void)state;
+TEST(names_are_escaped) {
     ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
     ilk_mutex_init(&mutex, false);
     check_equal(ilk_set_name(&mutex, "a \"b\" \\ <script> \n \xff \xc3\xa9"), ILK_OK);
@@ -210,8 +197,7 @@ static void names_are_escaped(void **state) {
 }
 
 /* The JSON is one element of the page, which it cannot leave: names_are_escaped. The viewer is a file of its own. */
-static void a_page_carries_the_json_and_not_the_viewer(void **state) {
-    (void)state;
+TEST(a_page_carries_the_json_and_not_the_viewer) {
     ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
     const size_t json = strlen(diagnosis(ILK_AS_JSON));
     const char *page = diagnosis(ILK_AS_PAGE);
@@ -225,8 +211,7 @@ static void a_page_carries_the_json_and_not_the_viewer(void **state) {
 /* Each byte that begins no character of UTF-8 becomes U+FFFD: halves of surrogate pairs, forms longer than they need
  * be, what is beyond U+10FFFF, and a character that the end of the name cuts. */
 /* contract: ilk_write_diagnosis */
-static void the_json_is_utf8_whatever_the_names_are(void **state) {
-    (void)state;
+TEST(the_json_is_utf8_whatever_the_names_are) {
 #define BAD "\xEF\xBF\xBD"
     static const char *const names[][2] = {
         {"\xED\x9F\xBF|\xED\xA0\x80|\xEE\x80\x80", "\xED\x9F\xBF|" BAD BAD BAD "|\xEE\x80\x80"},
@@ -253,8 +238,7 @@ static void the_json_is_utf8_whatever_the_names_are(void **state) {
     check_equal(ilk_set_name(&mutex, NULL), ILK_OK);
 }
 /* contract: ilk_set_hang_limit, ilk_set_hang_signal, ilk_write_diagnosis */
-static void writing_that_fails_is_told(void **state) {
-    (void)state;
+TEST(writing_that_fails_is_told) {
     errno = 0;
     check_equal(ilk_write_diagnosis(-1, ILK_AS_TEXT), ILK_INVALID);
     check_equal(errno, EBADF);
@@ -269,7 +253,6 @@ static void writing_that_fails_is_told(void **state) {
 /* A signal handler that interrupts diagnosis itself may use what it may use elsewhere. */
 static ilk_mutex of_handler;
 static void lock_in_handler(int number) {
-    (void)number;
     if (ilk_mutex_try_lock(&of_handler)) {
         ilk_mutex_unlock(&of_handler);
     }
@@ -281,8 +264,7 @@ static void interrupt_often(void *target) {
     }
 }
 
-static void handlers_may_interrupt_diagnosis(void **state) {
-    (void)state;
+TEST(handlers_may_interrupt_diagnosis) {
     ilk_diagnose(ILK_DIAGNOSE_ALL);
     ilk_mutex_init(&of_handler, false);
     ilk_mutex_init(&mutex, false);
@@ -301,7 +283,6 @@ static void handlers_may_interrupt_diagnosis(void **state) {
 
 /* A child has its thread's record, and no other's. */
 static void report_in_child(void *unused) {
-    (void)unused;
     (void)ilk_write_diagnosis(STDERR_FILENO, ILK_AS_TEXT);
     ilk_mutex_unlock(&mutex);
     ilk_rwlock_write_lock(&lock);
@@ -315,8 +296,7 @@ static void hold_another(void *latch) {
     ilk_mutex_unlock(&of_another);
 }
 
-static void a_child_of_fork_reports_its_own_thread(void **state) {
-    (void)state;
+TEST(a_child_of_fork_reports_its_own_thread) {
     ilk_diagnose(ILK_DIAGNOSE_ALL);
     ilk_latch latch;
     ilk_latch_init(&latch, 1);
@@ -344,19 +324,3 @@ static void a_child_of_fork_reports_its_own_thread(void **state) {
     check_equal(ilk_set_hang_limit(0), ILK_OK);
     ilk_mutex_unlock(&mutex);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_try_to_read_is_held_for_reading),
-    cmocka_unit_test(a_report_tells_what_threads_hold_and_wait_for),
-    cmocka_unit_test(waits_with_a_limit_make_no_cycle),
-    cmocka_unit_test(the_stack_of_a_wait_begins_outside_the_library),
-    cmocka_unit_test(a_permit_that_another_thread_gave_is_held_by_none),
-    cmocka_unit_test(names_are_escaped),
-    cmocka_unit_test(a_page_carries_the_json_and_not_the_viewer),
-    cmocka_unit_test(the_json_is_utf8_whatever_the_names_are),
-    cmocka_unit_test(writing_that_fails_is_told),
-    cmocka_unit_test(handlers_may_interrupt_diagnosis),
-    cmocka_unit_test(a_child_of_fork_reports_its_own_thread),
-};
-
-TEST_MAIN(tests)

@@ -9,7 +9,6 @@
 #include <interlock/mutex.h>
 #include <interlock/rwlock.h>
 #include <interlock/wait_set.h>
-#include <sched.h>
 
 static ilk_mutex mutex;
 static ilk_rwlock lock;
@@ -28,19 +27,16 @@ static void wait_at_ring(void *ring) {
 static ilk_condition condition = ILK_CONDITION_INIT;
 
 static void wait_with_mutex(void *unused) {
-    (void)unused;
     ilk_mutex_lock(&mutex);
     check_equal(ilk_condition_wait_until(&condition, &mutex, far()), ILK_OK);
     ilk_mutex_unlock(&mutex);
 }
 static void wait_with_write_lock(void *unused) {
-    (void)unused;
     ilk_rwlock_write_lock(&lock);
     check_equal(ilk_condition_write_wait_until(&condition, &lock, far()), ILK_OK);
     ilk_rwlock_write_unlock(&lock);
 }
 static void wait_with_read_lock(void *unused) {
-    (void)unused;
     ilk_rwlock_read_lock(&lock);
     check_equal(ilk_condition_read_wait_until(&condition, &lock, far()), ILK_OK);
     ilk_rwlock_read_unlock(&lock);
@@ -52,8 +48,7 @@ static void wait_for_set(void *set) {
 }
 
 /* contract: ilk_write_diagnosis */
-static void waits_without_a_holder_are_told_too(void **state) {
-    (void)state;
+TEST(waits_without_a_holder_are_told_too) {
     ilk_diagnose(ILK_DIAGNOSE_HANG);
     ilk_latch latch;
     ilk_latch_init(&latch, 1);
@@ -117,8 +112,7 @@ static void check_waits_no_longer(void) {
     check(strstr(diagnosis(ILK_AS_TEXT), "waits for") == NULL);
 }
 /* contract: ilk_write_diagnosis */
-static void a_wait_that_has_ended_is_told_no_longer(void **state) {
-    (void)state;
+TEST(a_wait_that_has_ended_is_told_no_longer) {
     ilk_diagnose(ILK_DIAGNOSE_HANG);
     ilk_mutex_init(&mutex, false);
     ilk_wait_set *set;
@@ -142,8 +136,7 @@ static void wait_for_set_and_report(void *set) {
 }
 /* A member that is added wakes the thread, which finds nothing and sleeps again. */
 /* contract: ilk_write_diagnosis */
-static void a_wait_for_a_set_is_one_however_often_the_thread_sleeps(void **state) {
-    (void)state;
+TEST(a_wait_for_a_set_is_one_however_often_the_thread_sleeps) {
     ilk_diagnose(ILK_DIAGNOSE_HANG);
     ilk_latch latch;
     ilk_latch_init(&latch, 1);
@@ -154,9 +147,7 @@ static void a_wait_for_a_set_is_one_however_often_the_thread_sleeps(void **state
     thread_await_sleep(&waiter);
     const long slept = thread_times_slept(&waiter);
     check_equal(ilk_wait_set_add_latch(set, &latch, &latch), ILK_OK);
-    while (thread_times_slept(&waiter) == slept) {
-        sched_yield();
-    }
+    yield_while(thread_times_slept(&waiter) == slept);
     thread_await_sleep(&waiter);
     check_contains(diagnosis(ILK_AS_TEXT), "  waits for wait set ");
     ilk_wait_set_wake(set);
@@ -174,8 +165,7 @@ static void wait_under_lock(void *value) {
 }
 /* A thread whose wait has timed out waits no longer. */
 /* contract: ilk_write_diagnosis */
-static void a_wait_under_a_lock_for_a_predicate_is_told_while_it_lasts(void **state) {
-    (void)state;
+TEST(a_wait_under_a_lock_for_a_predicate_is_told_while_it_lasts) {
     ilk_diagnose(ILK_DIAGNOSE_HANG);
     bool value = false;
     ilk_mutex_init(&mutex, false);
@@ -204,8 +194,7 @@ static void wait_under_mutex(void *value) {
     ilk_mutex_unlock(&mutex);
 }
 /* contract: ilk_mutex_observe */
-static void a_mutex_is_watched_also_while_a_thread_waits_under_it(void **state) {
-    (void)state;
+TEST(a_mutex_is_watched_also_while_a_thread_waits_under_it) {
     bool value = false;
     ilk_mutex_init(&mutex, false);
     check_equal(ilk_mutex_observe(&mutex, ILK_DIAGNOSE_HANG), ILK_OK);
@@ -222,13 +211,3 @@ static void a_mutex_is_watched_also_while_a_thread_waits_under_it(void **state) 
     thread_join(&waiter);
     check(strstr(diagnosis(ILK_AS_TEXT), "holds") == NULL);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(waits_without_a_holder_are_told_too),
-    cmocka_unit_test(a_wait_that_has_ended_is_told_no_longer),
-    cmocka_unit_test(a_wait_for_a_set_is_one_however_often_the_thread_sleeps),
-    cmocka_unit_test(a_wait_under_a_lock_for_a_predicate_is_told_while_it_lasts),
-    cmocka_unit_test(a_mutex_is_watched_also_while_a_thread_waits_under_it),
-};
-
-TEST_MAIN(tests)

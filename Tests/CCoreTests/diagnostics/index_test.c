@@ -68,8 +68,7 @@ static void fill_index(uint64_t apart) {
 
 /* 11 in 12 links are in the two newest tables, whose lists have two links at most, on average. */
 /* contract: ilk_set_name */
-static void a_search_of_a_large_index_meets_few_links(void **state) {
-    (void)state;
+TEST(a_search_of_a_large_index_meets_few_links) {
     static const uint64_t distances[] = {8, 16, 40, 64, 4096};
     for (unsigned place = 0; place < sizeof distances / sizeof *distances; place++) {
         fill_index(distances[place]);
@@ -82,8 +81,7 @@ static void a_search_of_a_large_index_meets_few_links(void **state) {
     }
 }
 /* contract: ilk_set_name */
-static void what_is_removed_is_found_no_more(void **state) {
-    (void)state;
+TEST(what_is_removed_is_found_no_more) {
     fill_index(16);
     for (unsigned index = 0; index < LINKS; index += 2) {
         remove_link(&links[index]);
@@ -95,7 +93,6 @@ static void what_is_removed_is_found_no_more(void **state) {
 
 /* Nothing but the index is between the threads. */
 static void search_while_it_grows(void *unused) {
-    (void)unused;
     uint32_t random = 1;
     while (find_link(key_of(LINKS - 1, 16)) == NULL) {
         const unsigned index = next_random(&random) % LINKS;
@@ -104,8 +101,7 @@ static void search_while_it_grows(void *unused) {
     }
 }
 /* contract: ilk_set_name */
-static void links_are_found_while_the_index_grows(void **state) {
-    (void)state;
+TEST(links_are_found_while_the_index_grows) {
     struct thread searcher;
     empty_index();
     thread_start(&searcher, search_while_it_grows, NULL);
@@ -116,8 +112,7 @@ static void links_are_found_while_the_index_grows(void **state) {
     thread_join(&searcher);
 }
 
-static void what_comes_and_goes_does_not_let_the_index_grow(void **state) {
-    (void)state;
+TEST(what_comes_and_goes_does_not_let_the_index_grow) {
     empty_index();
     for (unsigned index = 0; index < LINKS; index++) {
         add_link(&links[0], key_of(index, 16));
@@ -127,8 +122,7 @@ static void what_comes_and_goes_does_not_let_the_index_grow(void **state) {
 }
 
 /* A name, for one, is not forgotten where its list is said to be empty. */
-static void no_list_with_a_link_is_said_to_be_empty(void **state) {
-    (void)state;
+TEST(no_list_with_a_link_is_said_to_be_empty) {
     fill_index(16);
     for (unsigned index = 0; index < LINKS; index++) {
         check(!ilk__index_is_empty_at(&index_of_links, ilk__index_hash(links[index].key)));
@@ -136,8 +130,7 @@ static void no_list_with_a_link_is_said_to_be_empty(void **state) {
 }
 
 /* As if there had been so many links. */
-static void an_index_with_all_its_tables_grows_no_more(void **state) {
-    (void)state;
+TEST(an_index_with_all_its_tables_grows_no_more) {
     empty_index();
     index_of_links.linked = SIZE_MAX;
     ilk_atomic_store(&index_of_links.later_count, ILK__INDEX_TABLES - 1, memory_order_relaxed);
@@ -180,8 +173,7 @@ static void grow_and_link(void) {
 }
 
 /* Another thread makes the table, and links in it. */
-static void two_threads_make_one_table(void **state) {
-    (void)state;
+TEST(two_threads_make_one_table) {
     empty_index();
     for (unsigned index = 0; index <= ILK__INDEX_FIRST; index++) {
         if (index == ILK__INDEX_FIRST) {
@@ -200,8 +192,7 @@ static void name_it_first(void) {
     check_equal(ilk_set_name(&named, "first"), ILK_OK);
 }
 
-static void an_object_that_two_threads_name_has_one_name(void **state) {
-    (void)state;
+TEST(an_object_that_two_threads_name_has_one_name) {
     char name[ILK_NAME_SIZE];
     meanwhile = name_it_first;
     check_equal(ilk_set_name(&named, "second"), ILK_OK);
@@ -214,16 +205,3 @@ static void an_object_that_two_threads_name_has_one_name(void **state) {
     check_equal(ilk_set_name(&named, ""), ILK_OK);
     check(!ilk_get_name(&named, name, sizeof name));
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_search_of_a_large_index_meets_few_links),
-    cmocka_unit_test(what_is_removed_is_found_no_more),
-    cmocka_unit_test(links_are_found_while_the_index_grows),
-    cmocka_unit_test(what_comes_and_goes_does_not_let_the_index_grow),
-    cmocka_unit_test(no_list_with_a_link_is_said_to_be_empty),
-    cmocka_unit_test(an_index_with_all_its_tables_grows_no_more),
-    cmocka_unit_test(two_threads_make_one_table),
-    cmocka_unit_test(an_object_that_two_threads_name_has_one_name),
-};
-
-TEST_MAIN(tests)

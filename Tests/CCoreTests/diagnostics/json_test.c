@@ -12,7 +12,6 @@
 #include <interlock/inline/diagnose.h>
 #include <interlock/mutex.h>
 #include <interlock/rwlock.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 
@@ -126,7 +125,6 @@ static char letters, job;
 static struct stage stage = STAGE_INIT;
 
 FRAME void teller(void *unused) {
-    (void)unused;
     check_equal(pthread_setname_np(pthread_self(), "teller"), 0);
     be(TELLER);
     ilk__facade_work_begin(&job, "job \"refill\"");
@@ -138,7 +136,6 @@ FRAME void teller(void *unused) {
     stage_advance(&stage);
 }
 FRAME void clerk(void *unused) {
-    (void)unused;
     check_equal(pthread_setname_np(pthread_self(), "clerk"), 0);
     be(CLERK);
     ilk_mutex_lock(&orders);
@@ -149,9 +146,7 @@ FRAME void clerk(void *unused) {
 }
 
 static void await_waiter(ilk_mutex *mutex) {
-    while (ilk_atomic_load(&mutex->word, memory_order_relaxed) >> 31 == 0) {
-        sched_yield();
-    }
+    yield_while(ilk_atomic_load(&mutex->word, memory_order_relaxed) >> 31 == 0);
 }
 
 FRAME void price(void) {
@@ -173,7 +168,6 @@ FRAME void compare(void) {
 
 static size_t depth_now;
 static size_t depth_of(const void *ring) {
-    (void)ring;
     return depth_now;
 }
 
@@ -231,7 +225,6 @@ static void cross(void) {
 }
 
 static void use_everything(void *unused) {
-    (void)unused;
     static ilk__facade_watch watch;
     begin();
     make_objects();
@@ -252,8 +245,7 @@ static void use_everything(void *unused) {
     report_and_end();
 }
 /* contract: ilk_write_diagnosis */
-static void every_key_has_its_value(void **state) {
-    (void)state;
+TEST(every_key_has_its_value) {
     expect_json(
         use_everything,
         " \"process\": {\"id\": MAIN, \"name\": \"json_test\"},\n"
@@ -355,8 +347,7 @@ static void every_key_has_its_value(void **state) {
 
 /* ---- Limits ---- */
 
-static void a_limit_that_has_passed_is_nothing(void **state) {
-    (void)state;
+TEST(a_limit_that_has_passed_is_nothing) {
     static ilk__facade_watch watch;
     begin();
     ilk__facade_wait_begin(&watch, &job, "count of the till", __wrap_ilk__clock_now_ns() + 5000000);
@@ -367,15 +358,13 @@ static void a_limit_that_has_passed_is_nothing(void **state) {
 }
 
 static void write_once(void *unused) {
-    (void)unused;
     ilk_rwlock_write_lock(&prices);
     ilk_rwlock_write_unlock(&prices);
     stage_reach(&stage, 1);
     stage_await(&stage, 2); /* its events end with it */
 }
 
-static void the_timeline_has_the_mode_of_a_wait(void **state) {
-    (void)state;
+TEST(the_timeline_has_the_mode_of_a_wait) {
     begin();
     ilk_rwlock_init(&prices);
     ilk_rwlock_read_lock(&prices);
@@ -390,8 +379,7 @@ static void the_timeline_has_the_mode_of_a_wait(void **state) {
     thread_join(&writer);
 }
 
-static void a_wait_within_a_wait_is_part_of_it(void **state) {
-    (void)state;
+TEST(a_wait_within_a_wait_is_part_of_it) {
     static ilk__facade_watch outer, inner;
     begin();
     ilk__facade_wait_begin(&outer, &job, "outer", ILK_FOREVER);
@@ -404,7 +392,6 @@ static void a_wait_within_a_wait_is_part_of_it(void **state) {
 }
 
 static void work_on_it(void *unused) {
-    (void)unused;
     be(TELLER);
     ilk__facade_work_begin(&job, "job");
     ilk__facade_work_begin(&letters, "letters");
@@ -413,8 +400,7 @@ static void work_on_it(void *unused) {
 }
 
 /* It works on two things, of which we wait for each. */
-static void a_thread_that_works_on_what_is_waited_for_is_in_a_cycle(void **state) {
-    (void)state;
+TEST(a_thread_that_works_on_what_is_waited_for_is_in_a_cycle) {
     static ilk__facade_watch watch;
     begin();
     ilk_mutex_init(&accounts, false);
@@ -436,8 +422,7 @@ static void a_thread_that_works_on_what_is_waited_for_is_in_a_cycle(void **state
     thread_join(&worker);
 }
 
-static void a_label_has_63_bytes(void **state) {
-    (void)state;
+TEST(a_label_has_63_bytes) {
     static ilk__facade_watch watch;
     static const char label[] = "123456789 123456789 123456789 123456789 123456789 123456789 123456789";
     char expected[128];
@@ -448,8 +433,7 @@ static void a_label_has_63_bytes(void **state) {
     ilk__facade_wait_end(&watch);
 }
 
-static void the_timeline_has_the_last_128_of_a_thread(void **state) {
-    (void)state;
+TEST(the_timeline_has_the_last_128_of_a_thread) {
     begin();
     ilk_mutex_init(&till, false);
     for (unsigned index = 0; index < 130; index++) {
@@ -462,15 +446,3 @@ static void the_timeline_has_the_last_128_of_a_thread(void **state) {
     check_contains(timeline, "\"for_ns\": 5000002}");
     check_contains(timeline, "\"for_ns\": 5000129}],\n");
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(every_key_has_its_value),
-    cmocka_unit_test(a_limit_that_has_passed_is_nothing),
-    cmocka_unit_test(the_timeline_has_the_mode_of_a_wait),
-    cmocka_unit_test(a_wait_within_a_wait_is_part_of_it),
-    cmocka_unit_test(a_thread_that_works_on_what_is_waited_for_is_in_a_cycle),
-    cmocka_unit_test(a_label_has_63_bytes),
-    cmocka_unit_test(the_timeline_has_the_last_128_of_a_thread),
-};
-
-TEST_MAIN(tests)

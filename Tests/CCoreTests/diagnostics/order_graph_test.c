@@ -39,8 +39,7 @@ static void order_all(ilk_mutex *mutexes, unsigned count) {
 enum { MANY = 60 };
 
 /* There are 2 to the power of 58 ways from the first of them to the last, and none leads back. */
-static void an_inversion_is_found_among_many_ordered_locks(void **state) {
-    (void)state;
+TEST(an_inversion_is_found_among_many_ordered_locks) {
     static ilk_mutex accounts, orders, others[MANY];
     begin_reports();
     ilk_mutex_init(&accounts, false);
@@ -61,8 +60,7 @@ static void an_inversion_is_found_among_many_ordered_locks(void **state) {
 }
 
 /* b to a comes last. The ways from a to b:  a x b, whose two orders a guard keeps apart;  a y z b. */
-static void a_longer_cycle_is_found_where_a_guard_keeps_the_shortest_apart(void **state) {
-    (void)state;
+TEST(a_longer_cycle_is_found_where_a_guard_keeps_the_shortest_apart) {
     static ilk_mutex places[6];
     ilk_mutex *a = &places[0], *b = &places[1], *x = &places[2], *y = &places[3], *z = &places[4];
     ilk_mutex *guard = &places[5];
@@ -80,8 +78,7 @@ static void a_longer_cycle_is_found_where_a_guard_keeps_the_shortest_apart(void 
 }
 
 /* Threads may hold what is held for reading at the same time. */
-static void a_lock_held_for_reading_keeps_nothing_apart(void **state) {
-    (void)state;
+TEST(a_lock_held_for_reading_keeps_nothing_apart) {
     static ilk_mutex a, b;
     static ilk_rwlock guard;
     begin_reports();
@@ -97,8 +94,7 @@ static void a_lock_held_for_reading_keeps_nothing_apart(void **state) {
 }
 
 /* Each has a guard of its own before the one that both have. */
-static void a_guard_behind_others_keeps_orders_apart(void **state) {
-    (void)state;
+TEST(a_guard_behind_others_keeps_orders_apart) {
     static ilk_mutex places[5];
     ilk_mutex *a = &places[0], *b = &places[1], *guard = &places[2];
     begin_reports();
@@ -112,8 +108,7 @@ static void a_guard_behind_others_keeps_orders_apart(void **state) {
     check_equal(reports.count, 0);
 }
 
-static void a_guard_that_has_ended_keeps_nothing_apart(void **state) {
-    (void)state;
+TEST(a_guard_that_has_ended_keeps_nothing_apart) {
     static ilk_mutex a, b, guard;
     begin_reports();
     ilk_mutex_init(&a, false);
@@ -127,8 +122,7 @@ static void a_guard_that_has_ended_keeps_nothing_apart(void **state) {
 }
 
 /* Another thread may give it back. */
-static void a_permit_keeps_nothing_apart(void **state) {
-    (void)state;
+TEST(a_permit_keeps_nothing_apart) {
     static ilk_mutex a, b;
     static ilk_semaphore permit;
     begin_reports();
@@ -156,8 +150,7 @@ static void search_too_far(void) {
     ilk__order_search_most = most;
 }
 
-static void a_search_that_ends_at_its_limit_is_said_once(void **state) {
-    (void)state;
+TEST(a_search_that_ends_at_its_limit_is_said_once) {
     begin_reports();
     FILE *file = tmpfile();
     const int error = dup(STDERR_FILENO);
@@ -180,8 +173,7 @@ static void a_search_that_ends_at_its_limit_is_said_once(void **state) {
 /* ---- Cycles that are hard to find ---- */
 
 /* The last order is from the eighth lock to the first. A guard keeps the shorter cycle apart:  first, other, eighth. */
-static void a_cycle_of_eight_is_found_where_a_guard_keeps_a_shorter_one_apart(void **state) {
-    (void)state;
+TEST(a_cycle_of_eight_is_found_where_a_guard_keeps_a_shorter_one_apart) {
     enum { EIGHT = 8 };
     static ilk_mutex locks[EIGHT], guard, other;
     begin_reports();
@@ -209,8 +201,7 @@ static void lock_and_ask_upgradable(ilk_mutex *held, ilk_rwlock *lock) {
 /* b to a comes last. From a leads one order, which asks for the lock upgradable. That lock is left
  *   for reading, to b:  beside an upgradable holder
  *   upgradable, to y, and from y to b:  the longer way, which closes the cycle */
-static void a_lock_is_followed_again_for_a_share_that_is_farther_away(void **state) {
-    (void)state;
+TEST(a_lock_is_followed_again_for_a_share_that_is_farther_away) {
     static ilk_mutex a, b, y;
     static ilk_rwlock lock;
     begin_reports();
@@ -240,14 +231,12 @@ static void a_lock_is_followed_again_for_a_share_that_is_farther_away(void **sta
 static struct { ilk_mutex a, b, guard; } seen;
 
 static void lock_behind_the_guard(void *unused) {
-    (void)unused;
     (void)pthread_setname_np(pthread_self(), "earlier");
     lock_three(&seen.guard, &seen.b, &seen.a);
 }
 
 /* The earlier thread had the guard, as the order from a to b: only without it the cycle is closed. */
-static void the_report_shows_the_sighting_that_closes_the_cycle(void **state) {
-    (void)state;
+TEST(the_report_shows_the_sighting_that_closes_the_cycle) {
     begin_reports();
     ilk_mutex_init(&seen.a, false);
     ilk_mutex_init(&seen.b, false);
@@ -276,8 +265,7 @@ __attribute__((noinline)) static void lock_inner(void) {
 }
 
 /* Of two that it holds as it asks for a third. */
-static void a_report_says_where_each_lock_was_taken(void **state) {
-    (void)state;
+TEST(a_report_says_where_each_lock_was_taken) {
     begin_reports();
     ilk_mutex_init(&outer, false);
     ilk_mutex_init(&inner, false);
@@ -296,8 +284,7 @@ static void a_report_says_where_each_lock_was_taken(void **state) {
 }
 
 /* Both orders of a and b are in a report before the third lock leads back from b to a another way. */
-static void a_reported_order_is_reported_again_in_another_cycle(void **state) {
-    (void)state;
+TEST(a_reported_order_is_reported_again_in_another_cycle) {
     static ilk_rwlock a;
     static ilk_mutex b, c;
     begin_reports();
@@ -327,8 +314,7 @@ static void a_reported_order_is_reported_again_in_another_cycle(void **state) {
 
 /* ---- Objects that follow each other ---- */
 
-static void orders_with_a_lock_that_has_ended_close_no_cycle_with_the_next(void **state) {
-    (void)state;
+TEST(orders_with_a_lock_that_has_ended_close_no_cycle_with_the_next) {
     static ilk_mutex a, b;
     begin_reports();
     ilk_mutex_init(&a, false);
@@ -350,8 +336,7 @@ static void make_pair(ilk_rwlock *a, ilk_mutex *b) {
 }
 
 /* Readers that keep each other waiting only where an order has a share of the one before it. */
-static void an_order_has_no_share_of_one_whose_place_it_takes(void **state) {
-    (void)state;
+TEST(an_order_has_no_share_of_one_whose_place_it_takes) {
     static ilk_rwlock a;
     static ilk_mutex b;
     begin_reports();
@@ -382,13 +367,11 @@ static void take_each_pair_once(ilk_mutex *a, ilk_mutex *b) {
 }
 
 static void be_earlier(void *unused) {
-    (void)unused;
     (void)pthread_setname_np(pthread_self(), "earlier");
     take_each_pair_once(&seen.a, &seen.b);
 }
 
-static void a_report_names_no_thread_of_an_order_whose_place_another_takes(void **state) {
-    (void)state;
+TEST(a_report_names_no_thread_of_an_order_whose_place_another_takes) {
     begin_reports();
     struct thread earlier;
     thread_start(&earlier, be_earlier, NULL);
@@ -401,8 +384,7 @@ static void a_report_names_no_thread_of_an_order_whose_place_another_takes(void 
 }
 
 /* Most of their edges serve for the second time or more often. */
-static void each_pair_of_locks_that_follows_another_is_reported(void **state) {
-    (void)state;
+TEST(each_pair_of_locks_that_follows_another_is_reported) {
     static ilk_mutex a, b;
     begin_reports();
     for (unsigned pair = 1; pair <= RENEWALS; pair++) {
@@ -413,24 +395,3 @@ static void each_pair_of_locks_that_follows_another_is_reported(void **state) {
         check_equal(reports.count, pair);
     }
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(an_inversion_is_found_among_many_ordered_locks),
-    cmocka_unit_test(a_longer_cycle_is_found_where_a_guard_keeps_the_shortest_apart),
-    cmocka_unit_test(a_lock_held_for_reading_keeps_nothing_apart),
-    cmocka_unit_test(a_guard_behind_others_keeps_orders_apart),
-    cmocka_unit_test(a_guard_that_has_ended_keeps_nothing_apart),
-    cmocka_unit_test(a_permit_keeps_nothing_apart),
-    cmocka_unit_test(a_search_that_ends_at_its_limit_is_said_once),
-    cmocka_unit_test(a_cycle_of_eight_is_found_where_a_guard_keeps_a_shorter_one_apart),
-    cmocka_unit_test(a_lock_is_followed_again_for_a_share_that_is_farther_away),
-    cmocka_unit_test(the_report_shows_the_sighting_that_closes_the_cycle),
-    cmocka_unit_test(a_report_says_where_each_lock_was_taken),
-    cmocka_unit_test(a_reported_order_is_reported_again_in_another_cycle),
-    cmocka_unit_test(orders_with_a_lock_that_has_ended_close_no_cycle_with_the_next),
-    cmocka_unit_test(an_order_has_no_share_of_one_whose_place_it_takes),
-    cmocka_unit_test(a_report_names_no_thread_of_an_order_whose_place_another_takes),
-    cmocka_unit_test(each_pair_of_locks_that_follows_another_is_reported),
-};
-
-TEST_MAIN(tests)

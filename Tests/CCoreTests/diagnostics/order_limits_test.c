@@ -18,8 +18,7 @@ static void make_mutexes(ilk_mutex *mutexes, unsigned count) {
     }
 }
 
-static void the_first_32_shares_of_a_thread_are_known(void **state) {
-    (void)state;
+TEST(the_first_32_shares_of_a_thread_are_known) {
     static ilk_mutex mutexes[HELD_MOST + 2];
     ilk_mutex *asked = &mutexes[HELD_MOST + 1];
     make_mutexes(mutexes, HELD_MOST + 2);
@@ -40,8 +39,7 @@ static void the_first_32_shares_of_a_thread_are_known(void **state) {
 }
 
 /* contract: ilk_write_diagnosis */
-static void the_first_16_reports_are_in_the_json(void **state) {
-    (void)state;
+TEST(the_first_16_reports_are_in_the_json) {
     enum { PAIRS = 17 };
     static ilk_mutex mutexes[2 * PAIRS];
     make_mutexes(mutexes, 2 * PAIRS);
@@ -68,8 +66,7 @@ static void close_cycle(unsigned count, unsigned expected) {
     check_equal(reports.count, expected);
 }
 
-static void a_cycle_of_eight_is_found_and_one_of_nine_is_not(void **state) {
-    (void)state;
+TEST(a_cycle_of_eight_is_found_and_one_of_nine_is_not) {
     close_cycle(CYCLE_ORDERS_MOST, 1);
     check_contains(reports.text, "  8. thread ");
     close_cycle(CYCLE_ORDERS_MOST + 1, 0);
@@ -81,8 +78,7 @@ static void a_cycle_of_eight_is_found_and_one_of_nine_is_not(void **state) {
  *              shared -> b[3] -> … -> b[0] -> target     for reading: it harms no one
  *     begin -> before -> c[4] -> … -> c[0] -> target
  * The search is at `shared` by the second way first, and from there at `begin`, before it has been at `before`. */
-static void a_cycle_of_eight_is_found_beside_one_that_a_guard_keeps_apart(void **state) {
-    (void)state;
+TEST(a_cycle_of_eight_is_found_beside_one_that_a_guard_keeps_apart) {
     enum { LONG = 5, SHORT = 4 };
     static ilk_mutex target, begin, before, guard, a[LONG], b[SHORT], c[LONG];
     static ilk_rwlock shared;
@@ -130,8 +126,7 @@ static void a_cycle_of_eight_is_found_beside_one_that_a_guard_keeps_apart(void *
 }
 
 /* Plain zero bits, and those that were made before. */
-static void what_was_made_before_is_not_watched(void **state) {
-    (void)state;
+TEST(what_was_made_before_is_not_watched) {
     static ilk_mutex zero[2], before[2];
     ilk_mutex_init(&before[0], false);
     ilk_mutex_init(&before[1], false);
@@ -152,8 +147,7 @@ static void what_was_made_before_is_not_watched(void **state) {
 /* The switch for all is off again. */
 /* contract: ilk_diagnose, ilk_diagnosed, ilk_mpmc_observe, ilk_mutex_observe, ilk_rwlock_observe */
 /* contract: ilk_semaphore_observe, ilk_spsc_observe */
-static void what_an_objects_own_call_has_switched_on_stays_on(void **state) {
-    (void)state;
+TEST(what_an_objects_own_call_has_switched_on_stays_on) {
     static ilk_mutex own[2], with_all[2];
     make_mutexes(with_all, 2);
     for (unsigned index = 0; index < 2; index++) {
@@ -182,8 +176,7 @@ static void reach_stage(const ilk_report *report, void *reported) {
 }
 
 /* Another thread may give the permit after all. */
-static void a_wait_for_ones_own_permit_is_reported_and_goes_on(void **state) {
-    (void)state;
+TEST(a_wait_for_ones_own_permit_is_reported_and_goes_on) {
     static struct stage reported = STAGE_INIT;
     begin_reports();
     ilk_set_report_handler(reach_stage, &reported);
@@ -200,15 +193,3 @@ static void a_wait_for_ones_own_permit_is_reported_and_goes_on(void **state) {
     thread_join(&giver);
     ilk_semaphore_destroy(&permit);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(the_first_32_shares_of_a_thread_are_known),
-    cmocka_unit_test(the_first_16_reports_are_in_the_json),
-    cmocka_unit_test(a_cycle_of_eight_is_found_and_one_of_nine_is_not),
-    cmocka_unit_test(a_cycle_of_eight_is_found_beside_one_that_a_guard_keeps_apart),
-    cmocka_unit_test(what_was_made_before_is_not_watched),
-    cmocka_unit_test(what_an_objects_own_call_has_switched_on_stays_on),
-    cmocka_unit_test(a_wait_for_ones_own_permit_is_reported_and_goes_on),
-};
-
-TEST_MAIN(tests)

@@ -30,8 +30,7 @@ static void write_once(ilk_rwlock *lock) {
     ilk_rwlock_write_unlock(lock);
 }
 
-static void orders_of_readers_are_reported_once_a_writer_has_come(void **state) {
-    (void)state;
+TEST(orders_of_readers_are_reported_once_a_writer_has_come) {
     static ilk_rwlock a, b;
     begin_with_readers(&a, &b);
     write_once(&a);
@@ -50,8 +49,7 @@ static void orders_of_readers_are_reported_once_a_writer_has_come(void **state) 
     ilk_rwlock_destroy(&b);
 }
 
-static void a_try_of_the_writer_is_enough(void **state) {
-    (void)state;
+TEST(a_try_of_the_writer_is_enough) {
     static ilk_rwlock a, b;
     begin_with_readers(&a, &b);
     check(ilk_rwlock_try_write_lock(&a));
@@ -64,8 +62,7 @@ static void a_try_of_the_writer_is_enough(void **state) {
     ilk_rwlock_destroy(&b);
 }
 
-static void the_writer_of_a_lock_that_has_ended_proves_nothing_of_the_next(void **state) {
-    (void)state;
+TEST(the_writer_of_a_lock_that_has_ended_proves_nothing_of_the_next) {
     static ilk_rwlock a, b;
     begin_with_readers(&a, &b);
     write_once(&a);
@@ -82,7 +79,6 @@ static ilk_semaphore permit;
 static ilk_mutex mutex;
 
 static void wait_under_mutex(void *unused) {
-    (void)unused;
     ilk_mutex_lock(&mutex);
     ilk_semaphore_wait(&permit);
     ilk_semaphore_signal(&permit, 1);
@@ -90,8 +86,7 @@ static void wait_under_mutex(void *unused) {
 }
 
 /* Both orders are met before a thread has given its permit back. */
-static void a_semaphore_that_turns_out_to_be_a_lock_is_reported(void **state) {
-    (void)state;
+TEST(a_semaphore_that_turns_out_to_be_a_lock_is_reported) {
     begin_reports();
     ilk_semaphore_init(&permit, 1);
     ilk_mutex_init(&mutex, false);
@@ -112,8 +107,7 @@ static void a_semaphore_that_turns_out_to_be_a_lock_is_reported(void **state) {
 
 /* The permit stays with the thread, and the semaphore a lock. */
 /* contract: ilk_semaphore_try_signal */
-static void a_signal_that_found_no_room_gives_nothing_back(void **state) {
-    (void)state;
+TEST(a_signal_that_found_no_room_gives_nothing_back) {
     begin_reports();
     ilk_semaphore_init(&permit, 1);
     ilk_mutex_init(&mutex, false);
@@ -129,8 +123,7 @@ static void a_signal_that_found_no_room_gives_nothing_back(void **state) {
 }
 
 /* A pair of shares that closes no cycle must not hide one that does. */
-static void an_order_is_searched_with_each_of_its_shares(void **state) {
-    (void)state;
+TEST(an_order_is_searched_with_each_of_its_shares) {
     static ilk_rwlock a;
     static ilk_mutex b;
     begin_reports();
@@ -171,8 +164,7 @@ static void upgradable_below(ilk_rwlock *held, ilk_mutex *asked) {
 }
 
 /* Both orders have one place there, and only the second closes a cycle. */
-static void an_order_is_not_known_with_the_shares_of_another(void **state) {
-    (void)state;
+TEST(an_order_is_not_known_with_the_shares_of_another) {
     static ilk_rwlock a, c;
     static ilk_mutex b, d;
     begin_reports();
@@ -198,8 +190,7 @@ static void an_order_is_not_known_with_the_shares_of_another(void **state) {
 }
 
 /* A thread remembers orders that it need not search again: not this one. */
-static void a_thread_that_leaves_the_guard_out_is_reported(void **state) {
-    (void)state;
+TEST(a_thread_that_leaves_the_guard_out_is_reported) {
     static ilk_mutex guard, a, b;
     begin_reports();
     ilk_mutex_init(&guard, false);
@@ -217,16 +208,3 @@ static void a_thread_that_leaves_the_guard_out_is_reported(void **state) {
     lock_both(&b, &a);
     check_equal(reports.count, 1);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(orders_of_readers_are_reported_once_a_writer_has_come),
-    cmocka_unit_test(the_writer_of_a_lock_that_has_ended_proves_nothing_of_the_next),
-    cmocka_unit_test(a_try_of_the_writer_is_enough),
-    cmocka_unit_test(a_semaphore_that_turns_out_to_be_a_lock_is_reported),
-    cmocka_unit_test(a_signal_that_found_no_room_gives_nothing_back),
-    cmocka_unit_test(an_order_is_searched_with_each_of_its_shares),
-    cmocka_unit_test(an_order_is_not_known_with_the_shares_of_another),
-    cmocka_unit_test(a_thread_that_leaves_the_guard_out_is_reported),
-};
-
-TEST_MAIN(tests)

@@ -44,22 +44,19 @@ static void make_lock(ilk_rwlock *lock, const char *name) {
 /* Not inlined, so that stacks name them. */
 static ilk_mutex accounts, orders;
 __attribute__((noinline)) static void transfer(void *unused) {
-    (void)unused;
     ilk_mutex_lock(&accounts);
     ilk_mutex_lock(&orders);
     ilk_mutex_unlock(&orders);
     ilk_mutex_unlock(&accounts);
 }
 __attribute__((noinline)) static void refund(void *unused) {
-    (void)unused;
     ilk_mutex_lock(&orders);
     ilk_mutex_lock(&accounts);
     ilk_mutex_unlock(&accounts);
     ilk_mutex_unlock(&orders);
 }
 
-static void opposite_orders_are_reported_once_with_both_stacks(void **state) {
-    (void)state;
+TEST(opposite_orders_are_reported_once_with_both_stacks) {
     begin_reports();
     make_mutex(&accounts, "accounts");
     make_mutex(&orders, "orders");
@@ -87,8 +84,7 @@ static void opposite_orders_are_reported_once_with_both_stacks(void **state) {
     check_contains(reports.text, "  Threads that do so at the same time wait for each other for ever.\n");
 }
 
-static void it_is_reported_before_the_thread_waits(void **state) {
-    (void)state;
+TEST(it_is_reported_before_the_thread_waits) {
     begin_reports();
     static ilk_mutex a, b;
     make_mutex(&a, "a");
@@ -105,8 +101,7 @@ static void it_is_reported_before_the_thread_waits(void **state) {
     ilk_mutex_unlock(&b);
 }
 
-static void orders_of_readers_and_writers_are_reported(void **state) {
-    (void)state;
+TEST(orders_of_readers_and_writers_are_reported) {
     begin_reports();
     static ilk_rwlock a, b;
     make_lock(&a, "a");
@@ -133,8 +128,7 @@ static void orders_of_readers_and_writers_are_reported(void **state) {
 }
 
 /* Readers in both orders deadlock once writers come in between. */
-static void orders_of_readers_are_reported_once_both_locks_were_written(void **state) {
-    (void)state;
+TEST(orders_of_readers_are_reported_once_both_locks_were_written) {
     begin_reports();
     static ilk_rwlock a, b;
     make_lock(&a, "a");
@@ -171,8 +165,7 @@ static void orders_of_readers_are_reported_once_both_locks_were_written(void **s
     ilk_rwlock_destroy(&b);
 }
 
-static void an_upgrade_counts_as_asking_for_the_lock(void **state) {
-    (void)state;
+TEST(an_upgrade_counts_as_asking_for_the_lock) {
     begin_reports();
     static ilk_rwlock a;
     static ilk_mutex b;
@@ -194,8 +187,7 @@ static void an_upgrade_counts_as_asking_for_the_lock(void **state) {
 }
 
 /* Of two threads that do so, one is upgradable at a time: only a reader that waits for b keeps the upgrade waiting. */
-static void an_upgrade_after_the_mutex_is_no_inversion_but_for_readers(void **state) {
-    (void)state;
+TEST(an_upgrade_after_the_mutex_is_no_inversion_but_for_readers) {
     begin_reports();
     static ilk_rwlock a;
     static ilk_mutex b;
@@ -225,8 +217,7 @@ static void give_up_for_the_other(void *lock) {
     ilk_rwlock_write_unlock(lock);
 }
 
-static void a_plain_lock_that_another_thread_gave_up_ends_no_process(void **state) {
-    (void)state;
+TEST(a_plain_lock_that_another_thread_gave_up_ends_no_process) {
     begin_reports();
     static ilk_rwlock a;
     ilk_rwlock_init_plain(&a);
@@ -240,8 +231,7 @@ static void a_plain_lock_that_another_thread_gave_up_ends_no_process(void **stat
     ilk_rwlock_destroy(&a);
 }
 
-static void a_downgraded_share_is_given_up_as_read(void **state) {
-    (void)state;
+TEST(a_downgraded_share_is_given_up_as_read) {
     begin_reports();
     static ilk_rwlock a;
     static ilk_mutex b;
@@ -270,8 +260,7 @@ static void take_both_ways(ilk_semaphore *permit, ilk_mutex *mutex) {
     ilk_semaphore_wait(permit);
 }
 
-static void semaphores_that_serve_as_locks_are_seen(void **state) {
-    (void)state;
+TEST(semaphores_that_serve_as_locks_are_seen) {
     begin_reports();
     static ilk_semaphore permit;
     static ilk_mutex mutex;
@@ -290,8 +279,7 @@ static void semaphores_that_serve_as_locks_are_seen(void **state) {
     ilk_semaphore_destroy(&permit);
 }
 
-static void a_cycle_of_three_is_reported_at_its_third_order(void **state) {
-    (void)state;
+TEST(a_cycle_of_three_is_reported_at_its_third_order) {
     begin_reports();
     static ilk_mutex a, b, c;
     make_mutex(&a, "a");
@@ -312,8 +300,7 @@ static void a_cycle_of_three_is_reported_at_its_third_order(void **state) {
     check_contains(reports.text, "  3. thread ");
 }
 
-static void locks_with_inheritance_are_seen(void **state) {
-    (void)state;
+TEST(locks_with_inheritance_are_seen) {
     begin_reports();
     static ilk_mutex a, b;
     ilk_mutex_init(&a, true);
@@ -324,8 +311,7 @@ static void locks_with_inheritance_are_seen(void **state) {
 }
 /* contract: ilk_diagnose, ilk_diagnosed, ilk_mpmc_observe, ilk_mutex_observe, ilk_rwlock_observe */
 /* contract: ilk_semaphore_observe, ilk_spsc_observe */
-static void one_lock_by_itself_can_be_watched(void **state) {
-    (void)state;
+TEST(one_lock_by_itself_can_be_watched) {
     begin_reports();
     ilk_diagnose(0);
     static ilk_mutex a, b, c;
@@ -347,8 +333,7 @@ static void one_lock_by_itself_can_be_watched(void **state) {
 }
 /* contract: ilk_diagnose, ilk_diagnosed, ilk_mpmc_observe, ilk_mutex_observe, ilk_rwlock_observe */
 /* contract: ilk_semaphore_observe, ilk_spsc_observe */
-static void a_lock_that_is_initialised_where_it_is_defined_is_seen(void **state) {
-    (void)state;
+TEST(a_lock_that_is_initialised_where_it_is_defined_is_seen) {
     begin_reports();
     static ilk_rwlock lock = ILK_RWLOCK_INIT;
     static ilk_mutex mutex = ILK_MUTEX_INIT;
@@ -372,8 +357,7 @@ static void a_lock_that_is_initialised_where_it_is_defined_is_seen(void **state)
 }
 
 /* contract: ilk_semaphore_observe */
-static void a_semaphore_that_is_watched_by_itself_serves_as_a_lock(void **state) {
-    (void)state;
+TEST(a_semaphore_that_is_watched_by_itself_serves_as_a_lock) {
     begin_reports();
     ilk_diagnose(0);
     static ilk_semaphore permit;
@@ -429,7 +413,6 @@ static void expect_self_wait(struct own_wait wait) {
 }
 
 static void give_up_what_is_not_known_and_wait(void *unused) {
-    (void)unused;
     enum { HELD_MOST = 32 };
     static ilk_mutex others[HELD_MOST];
     begin_own();
@@ -445,16 +428,14 @@ static void give_up_what_is_not_known_and_wait(void *unused) {
 }
 
 /* No other thread may give it up: that the thread was not known to hold it does not say so. */
-static void a_lock_beyond_the_first_32_ends_the_process_when_it_is_known(void **state) {
-    (void)state;
+TEST(a_lock_beyond_the_first_32_ends_the_process_when_it_is_known) {
     char output[8192];
     const int status = child_run(give_up_what_is_not_known_and_wait, NULL, output, sizeof output);
     check_contains(output, ") would wait for itself: it holds ");
     check(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
 }
 
-static void a_thread_that_would_wait_for_itself_is_reported_and_ends(void **state) {
-    (void)state;
+TEST(a_thread_that_would_wait_for_itself_is_reported_and_ends) {
     static const struct own_wait waits[] = {
         {{ilk_rwlock_write_lock, ilk_rwlock_write_lock}, "for writing", "for writing"},
         {{ilk_rwlock_write_lock, ilk_rwlock_read_lock}, "for writing", "for reading"},
@@ -473,14 +454,12 @@ static void a_thread_that_would_wait_for_itself_is_reported_and_ends(void **stat
 }
 
 static void write_own(void *unused) {
-    (void)unused;
     ilk_rwlock_write_lock(&own);
     ilk_rwlock_write_unlock(&own);
 }
 
 /* The writer waits for our first read, and we behind it, until the limit. */
-static void reading_again_with_a_limit_is_no_report(void **state) {
-    (void)state;
+TEST(reading_again_with_a_limit_is_no_report) {
     begin_reports();
     ilk_rwlock_init(&own);
     check_equal(ilk_set_name(&own, "own"), ILK_OK);
@@ -495,7 +474,6 @@ static void reading_again_with_a_limit_is_no_report(void **state) {
 }
 
 static void read_twice(void *unused) {
-    (void)unused;
     begin_own();
     ilk_rwlock_read_lock(&own);
     static struct thread writer;
@@ -505,8 +483,7 @@ static void read_twice(void *unused) {
     ilk_rwlock_read_lock(&own);
 }
 
-static void reading_again_for_ever_is_reported_before_it_hangs(void **state) {
-    (void)state;
+TEST(reading_again_for_ever_is_reported_before_it_hangs) {
     char output[8192];
     const int status = child_run(read_twice, NULL, output, sizeof output);
     char expected[256];
@@ -523,7 +500,6 @@ static void reading_again_for_ever_is_reported_before_it_hangs(void **state) {
 /* ---- What follows ---- */
 
 static void abort_at_inversion(void *unused) {
-    (void)unused;
     ilk_set_report_handler(NULL, NULL);
     ilk_set_report_abort(true);
     ilk_diagnose(ILK_DIAGNOSE_ORDER);
@@ -533,8 +509,7 @@ static void abort_at_inversion(void *unused) {
     lock_both(&orders, &accounts);
 }
 /* contract: ilk_set_report_abort, ilk_set_report_handler */
-static void an_inversion_ends_the_process_where_that_is_asked_for(void **state) {
-    (void)state;
+TEST(an_inversion_ends_the_process_where_that_is_asked_for) {
     char output[8192];
     const int status = child_run(abort_at_inversion, NULL, output, sizeof output);
     check(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
@@ -543,15 +518,13 @@ static void an_inversion_ends_the_process_where_that_is_asked_for(void **state) 
 
 static ilk_mutex of_handler;
 static void lock_in_handler(const ilk_report *report, void *context) {
-    (void)report;
     unsigned *count = context;
     ilk_mutex_lock(&of_handler);
     *count += 1;
     ilk_mutex_unlock(&of_handler);
 }
 /* contract: ilk_set_report_abort, ilk_set_report_handler */
-static void a_handler_may_use_the_library(void **state) {
-    (void)state;
+TEST(a_handler_may_use_the_library) {
     unsigned count = 0;
     begin_reports();
     ilk_set_report_handler(lock_in_handler, &count);
@@ -563,28 +536,3 @@ static void a_handler_may_use_the_library(void **state) {
     lock_both(&b, &a);
     check_equal(count, 1);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(opposite_orders_are_reported_once_with_both_stacks),
-    cmocka_unit_test(it_is_reported_before_the_thread_waits),
-    cmocka_unit_test(orders_of_readers_and_writers_are_reported),
-    cmocka_unit_test(orders_of_readers_are_reported_once_both_locks_were_written),
-    cmocka_unit_test(an_upgrade_counts_as_asking_for_the_lock),
-    cmocka_unit_test(a_downgraded_share_is_given_up_as_read),
-    cmocka_unit_test(semaphores_that_serve_as_locks_are_seen),
-    cmocka_unit_test(a_cycle_of_three_is_reported_at_its_third_order),
-    cmocka_unit_test(locks_with_inheritance_are_seen),
-    cmocka_unit_test(one_lock_by_itself_can_be_watched),
-    cmocka_unit_test(a_lock_that_is_initialised_where_it_is_defined_is_seen),
-    cmocka_unit_test(a_semaphore_that_is_watched_by_itself_serves_as_a_lock),
-    cmocka_unit_test(a_thread_that_would_wait_for_itself_is_reported_and_ends),
-    cmocka_unit_test(reading_again_with_a_limit_is_no_report),
-    cmocka_unit_test(reading_again_for_ever_is_reported_before_it_hangs),
-    cmocka_unit_test(an_inversion_ends_the_process_where_that_is_asked_for),
-    cmocka_unit_test(a_lock_beyond_the_first_32_ends_the_process_when_it_is_known),
-    cmocka_unit_test(an_upgrade_after_the_mutex_is_no_inversion_but_for_readers),
-    cmocka_unit_test(a_plain_lock_that_another_thread_gave_up_ends_no_process),
-    cmocka_unit_test(a_handler_may_use_the_library),
-};
-
-TEST_MAIN(tests)

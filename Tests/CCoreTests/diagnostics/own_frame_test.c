@@ -16,7 +16,6 @@ static const char *(*fake_name_of)(const void *frame);
 char *__wrap_ilk__demangled(const char *name);
 
 char *__wrap_ilk__demangled(const char *name) {
-    (void)name;
     return fake_plain != NULL ? strdup(fake_plain) : NULL;
 }
 
@@ -42,8 +41,7 @@ static bool is_own(const char *name, const char *module) {
     return ilk__is_own_frame(next_frame());
 }
 
-static void frames_of_interlock_and_of_lock_wrappers_are_no_lines(void **state) {
-    (void)state;
+TEST(frames_of_interlock_and_of_lock_wrappers_are_no_lines) {
     static const char *const names[] = {
         "ilk_mutex_lock",
         "ilk__pool_work",
@@ -69,8 +67,7 @@ static void frames_of_interlock_and_of_lock_wrappers_are_no_lines(void **state) 
 }
 
 /* Optimised, each has the program's lambda in it. */
-static void functions_that_may_have_the_programs_inlined_are_lines(void **state) {
-    (void)state;
+TEST(functions_that_may_have_the_programs_inlined_are_lines) {
     static const char *const names[] = {
         "main",
         "interlocked",
@@ -94,8 +91,7 @@ static void functions_that_may_have_the_programs_inlined_are_lines(void **state)
 }
 
 /* What the program adds to a type of another module is named after that module. */
-static void the_programs_extensions_are_lines(void **state) {
-    (void)state;
+TEST(the_programs_extensions_are_lines) {
     static const struct {
         const char *name, *plain;
         bool is_own;
@@ -142,8 +138,7 @@ static void the_programs_extensions_are_lines(void **state) {
 /*   ilk_mutex_lock              ilk_mutex_lock
  *   sort (libc)                 run, in which all of the program's is inlined
  *   book            <- line     start_thread (libc)                 no line: all are shown   */
-static void a_frame_of_the_system_is_no_line(void **state) {
-    (void)state;
+TEST(a_frame_of_the_system_is_no_line) {
     static const char *const modules[] = {"libc.so.6", "libstdc++.so.6", "libdispatch.so",
                                           "libswift_Concurrency.so"};
     for (size_t index = 0; index < sizeof modules / sizeof *modules; index++) {
@@ -161,8 +156,7 @@ static void a_frame_of_the_system_is_no_line(void **state) {
     }
 }
 
-static void a_frame_is_looked_up_once(void **state) {
-    (void)state;
+TEST(a_frame_is_looked_up_once) {
     enum { FRAMES = 300 };
     void *frames[FRAMES];
     fake_name = "book", fake_module = "exe";
@@ -182,8 +176,7 @@ static const char *every_other(const void *frame) {
 }
 
 /* More frames than there are places for answers: many have one in common. */
-static void each_frame_has_its_own_answer(void **state) {
-    (void)state;
+TEST(each_frame_has_its_own_answer) {
     enum { FRAMES = 1 << 14 };
     static char code[FRAMES * 16];
     fake_module = "exe";
@@ -197,8 +190,7 @@ static void each_frame_has_its_own_answer(void **state) {
     fake_name_of = NULL;
 }
 
-static void a_stack_of_the_library_alone_is_shown_whole(void **state) {
-    (void)state;
+TEST(a_stack_of_the_library_alone_is_shown_whole) {
     fake_name = "ilk_call", fake_module = "exe";
     void *const frames[] = {next_frame(), next_frame()};
     assert_int_equal(ilk__stack_first(frames, 2), 0);
@@ -208,8 +200,7 @@ static void a_stack_of_the_library_alone_is_shown_whole(void **state) {
 }
 
 /* The call may be the last instruction of its function: one that does not return. */
-static void a_return_address_is_of_the_function_before_it(void **state) {
-    (void)state;
+TEST(a_return_address_is_of_the_function_before_it) {
     char module[ILK__MODULE_SIZE];
     const char *begin = (const char *)(uintptr_t)a_frame_is_looked_up_once;
     const char *name = __real_ilk__frame_function(begin + 1, module);
@@ -220,22 +211,7 @@ static void a_return_address_is_of_the_function_before_it(void **state) {
 }
 
 /* Those that others may call are all that it tells. */
-static void functions_of_a_stripped_library_have_names(void **state) {
-    (void)state;
+TEST(functions_of_a_stripped_library_have_names) {
     char module[ILK__MODULE_SIZE];
     assert_non_null(__real_ilk__frame_function((const char *)(uintptr_t)qsort + 1, module));
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(frames_of_interlock_and_of_lock_wrappers_are_no_lines),
-    cmocka_unit_test(functions_that_may_have_the_programs_inlined_are_lines),
-    cmocka_unit_test(the_programs_extensions_are_lines),
-    cmocka_unit_test(a_frame_of_the_system_is_no_line),
-    cmocka_unit_test(a_frame_is_looked_up_once),
-    cmocka_unit_test(each_frame_has_its_own_answer),
-    cmocka_unit_test(a_stack_of_the_library_alone_is_shown_whole),
-    cmocka_unit_test(a_return_address_is_of_the_function_before_it),
-    cmocka_unit_test(functions_of_a_stripped_library_have_names),
-};
-
-TEST_MAIN(tests)

@@ -60,7 +60,6 @@ static void find_second(void) {
 }
 
 static void take_each(void *unused) {
-    (void)unused;
     take(&places.first);
     take(places.second);
 }
@@ -72,8 +71,7 @@ static void take_each(void *unused) {
  *    makes the second
  *    unlocks the first
  *                                  has it, and takes the second */
-static void a_lock_is_not_held_by_a_thread_that_waited_for_the_one_before_it(void **state) {
-    (void)state;
+TEST(a_lock_is_not_held_by_a_thread_that_waited_for_the_one_before_it) {
     begin_reports();
     find_second();
     ilk_mutex_init(&places.first, false);
@@ -104,8 +102,7 @@ static bool find_figures(const void *object, const ilk_figures *figures, size_t 
 }
 
 /* Its times are those of the one before, emptied. */
-static void an_object_begins_with_times_of_its_own(void **state) {
-    (void)state;
+TEST(an_object_begins_with_times_of_its_own) {
     static ilk_mutex earlier, later;
     static ilk_figures figures[8];
     ilk_figures mine;
@@ -130,8 +127,7 @@ static void an_object_begins_with_times_of_its_own(void **state) {
 }
 
 /* As where a mutex makes its object beside an observe. */
-static void an_object_that_begins_anew_keeps_what_is_watched_of_it(void **state) {
-    (void)state;
+TEST(an_object_that_begins_anew_keeps_what_is_watched_of_it) {
     static const char object = 0;
     const struct ilk__object *watched = ilk__object_watch(&object, ILK_OBJECT_MUTEX, ILK_DIAGNOSE_ORDER, 0);
     check(watched != NULL);
@@ -142,8 +138,7 @@ static void an_object_that_begins_anew_keeps_what_is_watched_of_it(void **state)
 }
 
 /* A lock that is initialised where it is defined has no call of its own as it begins. */
-static void an_object_of_another_kind_at_an_address_is_another_object(void **state) {
-    (void)state;
+TEST(an_object_of_another_kind_at_an_address_is_another_object) {
     static const char memory = 0;
     const struct ilk__object *mutex = ilk__object_begin(&memory, ILK_OBJECT_MUTEX, 0, 0);
     const uint64_t before = ilk__object_id(mutex);
@@ -154,8 +149,7 @@ static void an_object_of_another_kind_at_an_address_is_another_object(void **sta
     check(ilk__object_find(&memory) == lock);
 }
 
-static void what_has_ended_leaves_its_place_among_32_shares(void **state) {
-    (void)state;
+TEST(what_has_ended_leaves_its_place_among_32_shares) {
     static ilk_mutex held[ILK__HELD_MOST], another;
     ilk_diagnose(ILK_DIAGNOSE_HANG);
     ilk_mutex_init(&another, false);
@@ -177,7 +171,6 @@ static unsigned held_in_handler;
 static bool known_in_handler;
 
 static void try_in_handler(int number) {
-    (void)number;
     if (!ilk_mutex_try_lock(&of_handler)) {
         return;
     }
@@ -187,8 +180,7 @@ static void try_in_handler(int number) {
     ilk_mutex_unlock(&of_handler);
 }
 
-static void a_handler_leaves_a_record_alone_that_it_has_interrupted(void **state) {
-    (void)state;
+TEST(a_handler_leaves_a_record_alone_that_it_has_interrupted) {
     ilk_diagnose(ILK_DIAGNOSE_HANG);
     ilk_mutex_init(&of_handler, false);
     take(&of_handler);
@@ -220,8 +212,7 @@ bool __wrap_ilk__figures_add_hold(struct ilk__counters *counters, uint64_t hold_
 }
 
 /* The handler's lock finds no place, and has the shares moved that have ended. */
-static void a_handler_within_an_unlock_does_not_change_what_is_given_up(void **state) {
-    (void)state;
+TEST(a_handler_within_an_unlock_does_not_change_what_is_given_up) {
     static ilk_mutex held[ILK__HELD_MOST];
     ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
     ilk_mutex_init(&of_handler, false);
@@ -256,8 +247,7 @@ void *__wrap_calloc(size_t count, size_t size) {
 }
 
 /* contract: ilk_write_diagnosis */
-static void an_object_that_there_is_no_memory_for_is_counted(void **state) {
-    (void)state;
+TEST(an_object_that_there_is_no_memory_for_is_counted) {
     static ilk_mutex mutex;
     ilk_diagnose(ILK_DIAGNOSE_ORDER);
     allocation_fails = true;
@@ -268,8 +258,7 @@ static void an_object_that_there_is_no_memory_for_is_counted(void **state) {
 }
 
 /* The thread does not remember it as one that is in the graph. */
-static void an_order_that_there_is_no_memory_for_is_noted_the_next_time(void **state) {
-    (void)state;
+TEST(an_order_that_there_is_no_memory_for_is_noted_the_next_time) {
     begin_reports();
     static ilk_mutex mutexes[3];
     for (unsigned index = 0; index < 3; index++) {
@@ -285,8 +274,7 @@ static void an_order_that_there_is_no_memory_for_is_noted_the_next_time(void **s
     check_equal(reports.count, 1);
 }
 
-static void of_threads_that_come_together_one_makes_the_object(void **state) {
-    (void)state;
+TEST(of_threads_that_come_together_one_makes_the_object) {
     static ilk_semaphore permit;
     const struct ilk__object *made = ilk__object_begin_once(&permit, ILK_OBJECT_SEMAPHORE, ILK__IS_PERMIT);
     const uint64_t id = ilk__object_id(made);
@@ -296,8 +284,7 @@ static void of_threads_that_come_together_one_makes_the_object(void **state) {
 }
 
 /* The permit that a thread gives may end the semaphore before the thread has noted that. */
-static void a_release_says_nothing_of_the_next_object_there(void **state) {
-    (void)state;
+TEST(a_release_says_nothing_of_the_next_object_there) {
     static ilk_semaphore permit;
     (void)ilk__object_begin(&permit, ILK_OBJECT_SEMAPHORE, 0, ILK__IS_PERMIT);
     struct ilk__watch watch;
@@ -325,14 +312,11 @@ static size_t known_place_of(const void *from, const void *to) {
 }
 
 static void lock_others(const ilk_report *report, void *unused) {
-    (void)report;
-    (void)unused;
     nested.reports++;
     lock_both(&nested.c, nested.d);
 }
 
-static void what_a_handler_locks_is_not_taken_for_the_order_reported(void **state) {
-    (void)state;
+TEST(what_a_handler_locks_is_not_taken_for_the_order_reported) {
     begin_reports();
     ilk_set_report_handler(lock_others, NULL);
     ilk_rwlock_init(&nested.a);
@@ -387,7 +371,6 @@ static void make_tried(void) {
 }
 
 static void try_each(void *unused) {
-    (void)unused;
     check(ilk_rwlock_try_write_lock(&tried.lock));
     check(ilk_mutex_try_lock(&tried.mutex));
     check(ilk_semaphore_try_wait(&tried.permit));
@@ -413,8 +396,7 @@ static void try_and_give_without_a_record(void *unused) {
 }
 
 /* A handler may have interrupted the allocator. */
-static void what_handlers_call_allocates_nothing(void **state) {
-    (void)state;
+TEST(what_handlers_call_allocates_nothing) {
     ilk_diagnose(ILK_DIAGNOSE_ALL);
     make_tried();
     const unsigned before = allocations;
@@ -430,8 +412,7 @@ static void what_handlers_call_allocates_nothing(void **state) {
     thread_join(&other);
 }
 
-static void a_lock_that_is_only_tried_is_fast_while_diagnosis_is_off(void **state) {
-    (void)state;
+TEST(a_lock_that_is_only_tried_is_fast_while_diagnosis_is_off) {
     make_tried();
     try_each(NULL);
     give_each();
@@ -450,8 +431,7 @@ static void try_each_and_give(void *unused) {
 
 /* Another thread has the tables, and it is switched off: what was watched leaves with the next call that finds the
  * tables free. */
-static void tries_and_unlocks_do_not_wait_for_the_tables(void **state) {
-    (void)state;
+TEST(tries_and_unlocks_do_not_wait_for_the_tables) {
     ilk_diagnose(ILK_DIAGNOSE_ALL);
     make_tried();
     take_and_give_each();
@@ -485,7 +465,6 @@ static void be_forked_within_a_change(void *mutex) {
 }
 
 static void tell_records(void *unused) {
-    (void)unused;
     const struct ilk__record *mine = ilk__record_mine();
     for (const struct ilk__record *record = ilk__records_first(); record != NULL;
          record = ilk__record_next(record)) {
@@ -494,8 +473,7 @@ static void tell_records(void *unused) {
     }
 }
 
-static void a_child_of_fork_frees_the_other_threads_records(void **state) {
-    (void)state;
+TEST(a_child_of_fork_frees_the_other_threads_records) {
     static ilk_mutex mutex;
     ilk_diagnose(ILK_DIAGNOSE_HANG);
     ilk_mutex_init(&mutex, false);
@@ -528,7 +506,6 @@ static void leave_what_it_has(void *mutex) {
 }
 
 static void have_nothing(void *unused) {
-    (void)unused;
     struct ilk__record *mine = ilk__record_mine();
     check(mine == of_the_first);
     check_equal(ilk__held_places(mine), 0);
@@ -537,8 +514,7 @@ static void have_nothing(void *unused) {
     check_equal(ilk__record_get(&mine->event_count), 0);
 }
 
-static void a_record_is_empty_for_the_next_thread(void **state) {
-    (void)state;
+TEST(a_record_is_empty_for_the_next_thread) {
     static ilk_mutex mutex;
     ilk_diagnose(ILK_DIAGNOSE_ALL);
     ilk_mutex_init(&mutex, false);
@@ -566,12 +542,10 @@ void __wrap_ilk__thread_yield(void) {
 }
 
 static void visit(struct ilk__object *object, void *visits) {
-    (void)object;
     ++*(unsigned *)visits;
 }
 
-static void a_visit_of_many_objects_lets_others_have_the_tables(void **state) {
-    (void)state;
+TEST(a_visit_of_many_objects_lets_others_have_the_tables) {
     enum { MANY = 1000 };
     static char objects[MANY];
     for (unsigned index = 0; index < MANY; index++) {
@@ -589,7 +563,6 @@ static void a_visit_of_many_objects_lets_others_have_the_tables(void **state) {
 
 static ILK_ATOMIC(uint32_t) depths_asked; /* also by the watching thread */
 static size_t ask_depth(const void *ring) {
-    (void)ring;
     ilk_atomic_fetch_add(&depths_asked, 1, memory_order_relaxed);
     return 0;
 }
@@ -598,8 +571,7 @@ static uint32_t take_depths_asked(void) {
     return ilk_atomic_exchange(&depths_asked, 0, memory_order_relaxed);
 }
 
-static void a_ring_is_not_sampled_after_its_end(void **state) {
-    (void)state;
+TEST(a_ring_is_not_sampled_after_its_end) {
     const char ring = 0;
     ilk_diagnose(ILK_DIAGNOSE_ORDER);
     ilk__ring_begin(&ring, ILK_OBJECT_SPSC, 4, ask_depth);
@@ -614,8 +586,7 @@ static void a_ring_is_not_sampled_after_its_end(void **state) {
     check_equal(take_depths_asked(), 0);
 }
 
-static void a_ring_begins_with_samples_of_its_own(void **state) {
-    (void)state;
+TEST(a_ring_begins_with_samples_of_its_own) {
     static const char earlier = 0, later = 0;
     ilk_figures figures[8], mine;
     ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
@@ -629,8 +600,7 @@ static void a_ring_begins_with_samples_of_its_own(void **state) {
     check_equal(mine.samples + mine.empty_samples, 0);
 }
 
-static void a_ring_may_end_while_diagnosis_is_off(void **state) {
-    (void)state;
+TEST(a_ring_may_end_while_diagnosis_is_off) {
     ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
     ilk_spsc *ring;
     check_equal(ilk_spsc_create(&ring, 4, sizeof(int)), ILK_OK);
@@ -640,8 +610,7 @@ static void a_ring_may_end_while_diagnosis_is_off(void **state) {
     check(!ilk__rings_sample(1));
 }
 
-static void a_destroyed_ring_is_sampled_no_more(void **state) {
-    (void)state;
+TEST(a_destroyed_ring_is_sampled_no_more) {
     ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
     ilk_spsc *spsc;
     check_equal(ilk_spsc_create(&spsc, 4, sizeof(int)), ILK_OK);
@@ -654,30 +623,3 @@ static void a_destroyed_ring_is_sampled_no_more(void **state) {
     ilk_mpmc_destroy(mpmc);
     check(!ilk__rings_sample(1));
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_lock_is_not_held_by_a_thread_that_waited_for_the_one_before_it),
-    cmocka_unit_test(a_handler_leaves_a_record_alone_that_it_has_interrupted),
-    cmocka_unit_test(a_handler_within_an_unlock_does_not_change_what_is_given_up),
-    cmocka_unit_test(an_object_that_there_is_no_memory_for_is_counted),
-    cmocka_unit_test(an_order_that_there_is_no_memory_for_is_noted_the_next_time),
-    cmocka_unit_test(of_threads_that_come_together_one_makes_the_object),
-    cmocka_unit_test(a_release_says_nothing_of_the_next_object_there),
-    cmocka_unit_test(what_a_handler_locks_is_not_taken_for_the_order_reported),
-    cmocka_unit_test(what_handlers_call_allocates_nothing),
-    cmocka_unit_test(a_lock_that_is_only_tried_is_fast_while_diagnosis_is_off),
-    cmocka_unit_test(tries_and_unlocks_do_not_wait_for_the_tables),
-    cmocka_unit_test(a_child_of_fork_frees_the_other_threads_records),
-    cmocka_unit_test(a_record_is_empty_for_the_next_thread),
-    cmocka_unit_test(an_object_begins_with_times_of_its_own),
-    cmocka_unit_test(an_object_that_begins_anew_keeps_what_is_watched_of_it),
-    cmocka_unit_test(an_object_of_another_kind_at_an_address_is_another_object),
-    cmocka_unit_test(what_has_ended_leaves_its_place_among_32_shares),
-    cmocka_unit_test(a_visit_of_many_objects_lets_others_have_the_tables),
-    cmocka_unit_test(a_ring_is_not_sampled_after_its_end),
-    cmocka_unit_test(a_ring_begins_with_samples_of_its_own),
-    cmocka_unit_test(a_destroyed_ring_is_sampled_no_more),
-    cmocka_unit_test(a_ring_may_end_while_diagnosis_is_off),
-};
-
-TEST_MAIN(tests)

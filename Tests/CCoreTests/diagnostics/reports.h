@@ -20,7 +20,6 @@ static struct {
 } reports;
 
 static inline void keep_report(const ilk_report *report, void *context) {
-    (void)context;
     reports.count++;
     reports.kind = report->kind;
     snprintf(reports.sentence, sizeof reports.sentence, "%s", report->sentence);

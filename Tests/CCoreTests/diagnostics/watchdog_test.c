@@ -25,7 +25,6 @@ static void take_it(void) {
 
 static ILK_ATOMIC(bool) is_reported;
 static void note_report(const ilk_report *report, void *context) {
-    (void)context;
     if (report->kind == ILK_REPORT_HANG) {
         ilk_atomic_store(&is_reported, true, memory_order_relaxed);
     }
@@ -75,15 +74,13 @@ static void have_a_round(uint64_t limit_ns) {
 }
 
 static void wait_late(void *unused) {
-    (void)unused;
     take_it(); /* known before */
     stage_await(&late, 1);
     stage_reach(&late, 2);
     take_it();
 }
 /* contract: ilk_set_hang_limit, ilk_set_hang_signal */
-static void a_wait_that_begins_within_a_round_is_not_beyond_the_limit(void **state) {
-    (void)state;
+TEST(a_wait_that_begins_within_a_round_is_not_beyond_the_limit) {
     begin_reports();
     ilk_diagnose(ILK_DIAGNOSE_HANG);
     ilk_mutex_init(&waited_for, false);
@@ -101,7 +98,6 @@ static void a_wait_that_begins_within_a_round_is_not_beyond_the_limit(void **sta
 }
 
 static void wait_once(void *unused) {
-    (void)unused;
     take_it();
 }
 
@@ -117,8 +113,7 @@ static void begin_to_wait(struct thread *waiter) {
 /* The whole process stands still: the watchdog finds itself late by as much as its threads seem to have waited. Then
  * the wait goes on, and its own time is beyond the limit. */
 /* contract: ilk_set_hang_limit, ilk_set_hang_signal */
-static void what_a_process_is_stopped_for_is_no_wait(void **state) {
-    (void)state;
+TEST(what_a_process_is_stopped_for_is_no_wait) {
     static const uint64_t limit_ns = MILLISECONDS(3600000);
     ilk_set_report_handler(note_report, NULL);
     struct thread waiter;
@@ -143,7 +138,6 @@ enum { HOUR_MS = 3600000 };
 static struct thread second_waiter;
 static struct stage slow_reports = STAGE_INIT;
 static void report_slowly(const ilk_report *report, void *context) {
-    (void)context;
     check_equal(report->kind, ILK_REPORT_HANG);
     if (stage_now(&slow_reports) == 0) {
         thread_start(&second_waiter, wait_once, NULL);
@@ -154,8 +148,7 @@ static void report_slowly(const ilk_report *report, void *context) {
     stage_advance(&slow_reports);
 }
 /* contract: ilk_set_hang_limit, ilk_set_hang_signal */
-static void what_a_report_takes_is_waited_for(void **state) {
-    (void)state;
+TEST(what_a_report_takes_is_waited_for) {
     ilk_set_report_handler(report_slowly, NULL);
     struct thread waiter;
     begin_to_wait(&waiter);
@@ -183,7 +176,6 @@ __attribute__((noinline)) static void wait_deep_down(volatile int depth) {
 }
 
 static void wait_with_a_full_stack(void *unused) {
-    (void)unused;
     wait_deep_down(ILK_STACK_FRAMES);
 }
 
@@ -199,8 +191,7 @@ static void count_crowd(const ilk_report *report, void *waits) {
     stage_reach(&crowd_reports, 1);
 }
 /* contract: ilk_set_hang_limit, ilk_set_hang_signal */
-static void a_report_has_all_threads_of_a_crowd(void **state) {
-    (void)state;
+TEST(a_report_has_all_threads_of_a_crowd) {
     static struct thread crowd[CROWD];
     int waits = 0;
     ilk_set_report_handler(count_crowd, &waits);
@@ -224,12 +215,10 @@ static void a_report_has_all_threads_of_a_crowd(void **state) {
 }
 
 static void count_report(const ilk_report *report, void *count) {
-    (void)report;
     ilk_atomic_fetch_add((ILK_ATOMIC(unsigned) *)count, 1, memory_order_relaxed);
 }
 /* contract: ilk_set_hang_limit, ilk_set_hang_signal */
-static void a_wait_beyond_the_limit_is_reported_once(void **state) {
-    (void)state;
+TEST(a_wait_beyond_the_limit_is_reported_once) {
     static ILK_ATOMIC(unsigned) count;
     ilk_set_report_handler(count_report, (void *)&count);
     struct thread waiter;
@@ -247,7 +236,6 @@ static void a_wait_beyond_the_limit_is_reported_once(void **state) {
 }
 
 static void wait_until_reported(void *unused) {
-    (void)unused;
     while (!ilk_atomic_load(&is_reported, memory_order_relaxed)) {
         check_equal(ilk_mutex_lock_until(&waited_for, ilk_deadline_in_ns(MILLISECONDS(250))), ILK_TIMEDOUT);
     }
@@ -255,8 +243,7 @@ static void wait_until_reported(void *unused) {
 
 /* For ThreadSanitizer: nothing but the records is between the watchdog and the thread's end. */
 /* contract: ilk_set_hang_limit, ilk_set_hang_signal */
-static void a_thread_may_end_after_its_wait_was_reported(void **state) {
-    (void)state;
+TEST(a_thread_may_end_after_its_wait_was_reported) {
     ilk_set_report_handler(note_report, NULL);
     ilk_diagnose(ILK_DIAGNOSE_HANG);
     ilk_mutex_init(&waited_for, false);
@@ -278,8 +265,7 @@ void *__wrap_ilk__pages_allocate(size_t size) {
     return __real_ilk__pages_allocate(size);
 }
 /* contract: ilk_set_hang_limit, ilk_set_hang_signal */
-static void a_round_copies_no_objects_while_nothing_is_beyond_the_limit(void **state) {
-    (void)state;
+TEST(a_round_copies_no_objects_while_nothing_is_beyond_the_limit) {
     struct thread waiter;
     begin_to_wait(&waiter);
     const uint32_t before = ilk_atomic_load(&pages_taken, memory_order_relaxed);
@@ -303,8 +289,7 @@ static unsigned open_descriptors(void) {
 
 /* A daemon closes what it does not know, and gives the numbers to files of its own. */
 /* contract: ilk_set_hang_limit, ilk_set_hang_signal */
-static void diagnosis_keeps_no_file_descriptor_open(void **state) {
-    (void)state;
+TEST(diagnosis_keeps_no_file_descriptor_open) {
     const unsigned before = open_descriptors();
     ilk_diagnose(ILK_DIAGNOSE_ALL);
     ilk_spsc *ring;
@@ -319,9 +304,7 @@ static void diagnosis_keeps_no_file_descriptor_open(void **state) {
 
 /* ---- The signal ---- */
 
-static void on_signal_before(int number) {
-    (void)number;
-}
+static void on_signal_before(int number) {}
 
 static void (*handler_of(int number))(int) {
     struct sigaction action;
@@ -329,8 +312,7 @@ static void (*handler_of(int number))(int) {
     return action.sa_handler;
 }
 /* contract: ilk_set_hang_limit, ilk_set_hang_signal */
-static void a_signal_set_twice_is_given_back_as_it_was(void **state) {
-    (void)state;
+TEST(a_signal_set_twice_is_given_back_as_it_was) {
     const struct sigaction action = {.sa_handler = on_signal_before};
     check_equal(sigaction(SIGUSR1, &action, NULL), 0);
     check_equal(ilk_set_hang_signal(SIGUSR1), ILK_OK);
@@ -344,8 +326,7 @@ static void a_signal_set_twice_is_given_back_as_it_was(void **state) {
 
 /* The program knows nothing of the signal. */
 /* contract: ilk_set_hang_limit, ilk_set_hang_signal */
-static void what_the_signal_interrupts_goes_on(void **state) {
-    (void)state;
+TEST(what_the_signal_interrupts_goes_on) {
     check_equal(ilk_set_hang_signal(SIGUSR2), ILK_OK);
     struct sigaction action;
     check_equal(sigaction(SIGUSR2, NULL, &action), 0);
@@ -357,7 +338,6 @@ static void what_the_signal_interrupts_goes_on(void **state) {
 
 static ILK_ATOMIC(uint32_t) forks;
 static void fork_in_handler(int number) {
-    (void)number;
     const pid_t child = fork();
     if (child == 0) {
         _exit(0);
@@ -393,8 +373,7 @@ bool __wrap_ilk__thread_start(ilk__thread *thread, const struct ilk__thread_opti
 
 /* The system has no thread for it; then it has one for something else. */
 /* contract: ilk_set_hang_limit, ilk_set_hang_signal */
-static void a_limit_that_has_failed_is_none(void **state) {
-    (void)state;
+TEST(a_limit_that_has_failed_is_none) {
     ilk_set_report_handler(note_report, NULL);
     struct thread waiter;
     begin_to_wait(&waiter);
@@ -421,7 +400,6 @@ int __wrap_sigaction(int number, const struct sigaction *action, struct sigactio
 }
 
 static void change_settings(void *unused) {
-    (void)unused;
     struct sigaction action = {.sa_handler = fork_in_handler};
     check_equal(sigaction(SIGUSR1, &action, NULL), 0);
     interrupts_settings = true;
@@ -434,8 +412,7 @@ static void change_settings(void *unused) {
     _exit(7);
 }
 
-static void a_handler_that_forks_may_interrupt_the_settings(void **state) {
-    (void)state;
+TEST(a_handler_that_forks_may_interrupt_the_settings) {
     need_children();
     char output[4096];
     const int status = child_run(change_settings, NULL, output, sizeof output);
@@ -455,25 +432,19 @@ static uint64_t samples_of(const void *object) {
 }
 
 static void sample_a_ring(void *unused) {
-    (void)unused;
     ilk_spsc *ring;
     check_equal(ilk_spsc_create(&ring, 4, sizeof(int)), ILK_OK);
-    while (samples_of(ring) == 0) {
-        sched_yield();
-    }
+    yield_while(samples_of(ring) == 0);
     _exit(7);
 }
 
 /* The parent has a thread that samples, and the child has not. */
-static void a_child_of_fork_samples_its_rings(void **state) {
-    (void)state;
+TEST(a_child_of_fork_samples_its_rings) {
     need_children();
     ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
     ilk_spsc *ring;
     check_equal(ilk_spsc_create(&ring, 4, sizeof(int)), ILK_OK);
-    while (samples_of(ring) == 0) {
-        sched_yield();
-    }
+    yield_while(samples_of(ring) == 0);
     char output[4096];
     const int status = child_run(sample_a_ring, NULL, output, sizeof output);
     check_text(output, "");
@@ -483,7 +454,6 @@ static void a_child_of_fork_samples_its_rings(void **state) {
 
 /* Its own thread looks at rings alone: ten times a second, and it has looked three times. */
 static void ask_for_nothing_but_samples(void *unused) {
-    (void)unused;
     ilk_set_report_handler(note_report, NULL);
     ilk_atomic_store(&is_reported, false, memory_order_relaxed);
     ilk_mutex_init(&waited_for, false);
@@ -494,19 +464,14 @@ static void ask_for_nothing_but_samples(void *unused) {
     ilk_spsc *ring;
     check_equal(raise(SIGUSR2), 0);
     check_equal(ilk_spsc_create(&ring, 4, sizeof(int)), ILK_OK);
-    while (samples_of(ring) < 3) {
-        sched_yield();
-    }
+    yield_while(samples_of(ring) < 3);
     check(!ilk_atomic_load(&is_reported, memory_order_relaxed));
     check_equal(ilk_set_hang_limit(MILLISECONDS(1)), ILK_OK);
-    while (!ilk_atomic_load(&is_reported, memory_order_relaxed)) {
-        sched_yield();
-    }
+    yield_while(!ilk_atomic_load(&is_reported, memory_order_relaxed));
     _exit(7);
 }
 
-static void a_child_of_fork_has_no_limit_and_no_signal_until_it_asks(void **state) {
-    (void)state;
+TEST(a_child_of_fork_has_no_limit_and_no_signal_until_it_asks) {
     need_children();
     ilk_diagnose(ILK_DIAGNOSE_ALL);
     check_equal(ilk_set_hang_limit(MILLISECONDS(1)), ILK_OK);
@@ -520,15 +485,13 @@ static void a_child_of_fork_has_no_limit_and_no_signal_until_it_asks(void **stat
 }
 
 static void have_a_round_in_a_child(void *unused) {
-    (void)unused;
     have_a_round(MILLISECONDS(3600000));
     _exit(7);
 }
 
 /* Its parent's thread is within a round, and has not seen the signal yet. */
 /* contract: ilk_set_hang_limit, ilk_set_hang_signal */
-static void a_child_of_fork_does_not_answer_its_parents_signal(void **state) {
-    (void)state;
+TEST(a_child_of_fork_does_not_answer_its_parents_signal) {
     need_children();
     check_equal(ilk_set_hang_signal(SIGUSR2), ILK_OK);
     ilk_atomic_store(&stalls_round, true, memory_order_relaxed);
@@ -548,24 +511,20 @@ static void a_child_of_fork_does_not_answer_its_parents_signal(void **state) {
 
 static char one, other;
 static void expect_one(const ilk_report *report, void *context) {
-    (void)report;
     check(context == &one);
 }
 static void expect_other(const ilk_report *report, void *context) {
-    (void)report;
     check(context == &other);
 }
 
 static void change_handlers(void *unused) {
-    (void)unused;
     for (int round = stress_rounds(200000); round > 0; round--) {
         ilk_set_report_handler(expect_one, &one);
         ilk_set_report_handler(expect_other, &other);
     }
 }
 /* contract: ilk_set_report_abort, ilk_set_report_handler */
-static void a_handler_gets_its_own_context(void **state) {
-    (void)state;
+TEST(a_handler_gets_its_own_context) {
     ilk_set_report_handler(expect_one, &one);
     struct thread changer;
     thread_start(&changer, change_handlers, NULL);
@@ -576,24 +535,3 @@ static void a_handler_gets_its_own_context(void **state) {
     }
     thread_join(&changer);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_wait_that_begins_within_a_round_is_not_beyond_the_limit),
-    cmocka_unit_test(what_a_process_is_stopped_for_is_no_wait),
-    cmocka_unit_test(what_a_report_takes_is_waited_for),
-    cmocka_unit_test(a_round_copies_no_objects_while_nothing_is_beyond_the_limit),
-    cmocka_unit_test(a_wait_beyond_the_limit_is_reported_once),
-    cmocka_unit_test(diagnosis_keeps_no_file_descriptor_open),
-    cmocka_unit_test(a_signal_set_twice_is_given_back_as_it_was),
-    cmocka_unit_test(what_the_signal_interrupts_goes_on),
-    cmocka_unit_test(a_handler_that_forks_may_interrupt_the_settings),
-    cmocka_unit_test(a_child_of_fork_samples_its_rings),
-    cmocka_unit_test(a_child_of_fork_has_no_limit_and_no_signal_until_it_asks),
-    cmocka_unit_test(a_report_has_all_threads_of_a_crowd),
-    cmocka_unit_test(a_limit_that_has_failed_is_none),
-    cmocka_unit_test(a_child_of_fork_does_not_answer_its_parents_signal),
-    cmocka_unit_test(a_thread_may_end_after_its_wait_was_reported),
-    cmocka_unit_test(a_handler_gets_its_own_context),
-};
-
-TEST_MAIN(tests)

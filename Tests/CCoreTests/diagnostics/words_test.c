@@ -59,7 +59,6 @@ static ilk_mutex accounts, orders;
 static struct stage crossing = STAGE_INIT;
 
 FRAME void teller(void *unused) {
-    (void)unused;
     be_called("teller");
     ilk_mutex_lock(&accounts);
     stage_advance(&crossing);
@@ -68,7 +67,6 @@ FRAME void teller(void *unused) {
     stage_advance(&crossing);
 }
 FRAME void clerk(void *unused) {
-    (void)unused;
     be_called("clerk");
     ilk_mutex_lock(&orders);
     stage_advance(&crossing);
@@ -89,7 +87,6 @@ static bool waits(const struct thread *thread) {
 }
 
 static void cross(void *unused) {
-    (void)unused;
     begin_hang();
     make_mutexes();
     static struct thread one, other;
@@ -104,8 +101,7 @@ static void cross(void *unused) {
     report_and_end();
 }
 /* contract: ilk_write_diagnosis */
-static void two_threads_crossed_over_two_mutexes(void **state) {
-    (void)state;
+TEST(two_threads_crossed_over_two_mutexes) {
     expect_words(
         cross, SIGKILL,
         "interlock: the threads of process ID\n"
@@ -131,15 +127,13 @@ FRAME void lookup_and_keep(void) {
 }
 
 static void hold_one_of_two(void *unused) {
-    (void)unused;
     begin_hang();
     make_mutexes();
     lookup_and_keep();
     report_and_end();
 }
 
-static void an_object_of_which_no_hold_has_ended_has_no_account(void **state) {
-    (void)state;
+TEST(an_object_of_which_no_hold_has_ended_has_no_account) {
     expect_words(hold_one_of_two, SIGKILL,
                  HEADING
                  "  holds mutex ADDRESS \"orders\" (write) for TIME, taken at lookup_and_keep+ADDRESS "
@@ -158,7 +152,6 @@ FRAME void insert(void) {
     ilk_rwlock_write_unlock(&cache);
 }
 FRAME void lookup(void *unused) {
-    (void)unused;
     ilk_rwlock_read_lock(&cache);
     insert();
     ilk_rwlock_read_unlock(&cache);
@@ -172,8 +165,7 @@ static void look_up_with_orders(void *unused) {
     lookup(unused);
 }
 
-static void a_reader_that_writes_waits_for_itself(void **state) {
-    (void)state;
+TEST(a_reader_that_writes_waits_for_itself) {
     expect_words(look_up_with_orders, SIGABRT,
                  "interlock: thread \"words_test\" (ID) would wait for itself: it holds rwlock ADDRESS "
                  "\"cache\" for reading and asks for it for writing\n"
@@ -182,7 +174,6 @@ static void a_reader_that_writes_waits_for_itself(void **state) {
 }
 
 static void look_up_and_hang(void *unused) {
-    (void)unused;
     begin_hang();
     ilk_rwlock_init(&cache);
     name_object(&cache, "cache");
@@ -192,10 +183,9 @@ static void look_up_and_hang(void *unused) {
     report_and_end();
 }
 /* contract: ilk_write_diagnosis */
-static void a_reader_that_hangs_in_its_own_write_is_a_cycle(void **state) {
-    (void)state;
+TEST(a_reader_that_hangs_in_its_own_write_is_a_cycle) {
 #ifdef ILK_CHECKED
-    skip(); /* the wait is misuse there */
+    skip_because("in a checked build the wait is misuse");
 #endif
     expect_words(
         look_up_and_hang, SIGKILL,
@@ -214,7 +204,6 @@ static void a_reader_that_hangs_in_its_own_write_is_a_cycle(void **state) {
 static ilk_semaphore permits;
 
 FRAME void customer(void *unused) {
-    (void)unused;
     be_called("customer");
     if (ilk_semaphore_wait_until(&permits, ilk_deadline_in_ns(MILLISECONDS(3600000))) != ILK_OK) {
         abort();
@@ -222,7 +211,6 @@ FRAME void customer(void *unused) {
 }
 
 static void wait_for_permit(void *unused) {
-    (void)unused;
     begin_hang();
     ilk_semaphore_init(&permits, 0);
     name_object(&permits, "permits");
@@ -232,8 +220,7 @@ static void wait_for_permit(void *unused) {
     report_and_end();
 }
 /* contract: ilk_write_diagnosis */
-static void a_wait_for_a_semaphore_with_its_limit(void **state) {
-    (void)state;
+TEST(a_wait_for_a_semaphore_with_its_limit) {
     expect_words(wait_for_permit, SIGKILL,
                  HEADING
                  "thread \"customer\" (ID)\n"
@@ -255,7 +242,6 @@ FRAME void starter(void *at_barrier) {
 }
 
 static void wait_at_start(void *unused) {
-    (void)unused;
     begin_hang();
     ilk_latch_init(&latch, 1);
     ilk_barrier_init(&barrier, 2);
@@ -269,8 +255,7 @@ static void wait_at_start(void *unused) {
     report_and_end();
 }
 /* contract: ilk_write_diagnosis */
-static void waits_at_a_latch_and_at_a_barrier(void **state) {
-    (void)state;
+TEST(waits_at_a_latch_and_at_a_barrier) {
     expect_words(wait_at_start, SIGKILL,
                  HEADING "thread \"starter\" (ID)\n"
                          "  waits for latch ADDRESS \"start\", for TIME\n" FRAME_OF(
@@ -282,7 +267,6 @@ static void waits_at_a_latch_and_at_a_barrier(void **state) {
 static ilk_spsc *letters;
 
 FRAME void consumer(void *unused) {
-    (void)unused;
     be_called("consumer");
     int letter;
     if (ilk_spsc_pop_until(letters, &letter, sizeof letter, ILK_FOREVER) != ILK_CLOSED) {
@@ -291,7 +275,6 @@ FRAME void consumer(void *unused) {
 }
 
 static void wait_for_letter(void *unused) {
-    (void)unused;
     begin_hang();
     check_equal(ilk_spsc_create(&letters, 4, sizeof(int)), ILK_OK);
     name_object(letters, "letters");
@@ -301,8 +284,7 @@ static void wait_for_letter(void *unused) {
     report_and_end();
 }
 /* contract: ilk_write_diagnosis */
-static void a_wait_in_a_ring(void **state) {
-    (void)state;
+TEST(a_wait_in_a_ring) {
     expect_words(wait_for_letter, SIGKILL,
                  HEADING "thread \"consumer\" (ID)\n"
                          "  waits for spsc ADDRESS \"letters\", for TIME\n" FRAME_OF("0", "consumer"));
@@ -325,7 +307,6 @@ static bool is_waited_for(ilk_mutex *mutex) {
 }
 
 static void wait_in_job(void *unused) {
-    (void)unused;
     begin_hang();
     make_mutexes();
     const ilk_pool_options options = {.name = "store", .threads = 1};
@@ -335,14 +316,11 @@ static void wait_in_job(void *unused) {
     static ilk_job job;
     ilk_job_init(&job, refill, &job);
     check(ilk_pool_submit(pool, &job));
-    while (!is_waited_for(&accounts)) {
-        sched_yield();
-    }
+    yield_while(!is_waited_for(&accounts));
     report_and_end();
 }
 /* contract: ilk_write_diagnosis */
-static void a_pools_worker_and_its_job(void **state) {
-    (void)state;
+TEST(a_pools_worker_and_its_job) {
     expect_words(wait_in_job, SIGKILL,
                  HEADING "  holds mutex ADDRESS \"accounts\" (write) for TIME, taken at wait_in_job+ADDRESS "
                          "(words_test+ADDRESS)\n"
@@ -365,14 +343,12 @@ FRAME void ilk__called_lock(ilk_mutex *mutex) {
 static void (*lock_by)(ilk_mutex *mutex) = ilk_mutex_lock;
 
 FRAME void pay(void *unused) {
-    (void)unused;
     lock_by(&accounts);
     lock_by(&orders);
     ilk_mutex_unlock(&orders);
     ilk_mutex_unlock(&accounts);
 }
 FRAME void refund(void *unused) {
-    (void)unused;
     lock_by(&orders);
     lock_by(&accounts);
     ilk_mutex_unlock(&accounts);
@@ -385,7 +361,6 @@ static void be_buyer(void *unused) {
 }
 
 static void take_in_both_orders(void *unused) {
-    (void)unused;
     ilk_set_report_handler(NULL, NULL);
     ilk_diagnose(ILK_DIAGNOSE_ORDER);
     make_mutexes();
@@ -411,15 +386,13 @@ static void expect_opposite_orders(void) {
                        "refund") "  Threads that do so at the same time wait for each other for ever.\n");
 }
 
-static void two_opposite_orders(void **state) {
-    (void)state;
+TEST(two_opposite_orders) {
     expect_opposite_orders();
 }
 
-static void the_place_of_a_call_is_outside_the_library(void **state) {
-    (void)state;
+TEST(the_place_of_a_call_is_outside_the_library) {
 #if !defined(__GLIBC__) && !defined(__APPLE__)
-    skip(); /* a stack is one frame there */
+    skip_because("without the stacks of glibc or Apple a stack is one frame");
 #endif
     lock_by = ilk__called_lock;
     expect_opposite_orders();
@@ -430,8 +403,7 @@ static void note_at_length(void *text) {
 }
 
 /* 511 characters, and the end of the string. */
-static void a_long_sentence_is_cut_and_its_line_ended(void **state) {
-    (void)state;
+TEST(a_long_sentence_is_cut_and_its_line_ended) {
     static char text[1024], output[2048];
     memset(text, 'x', sizeof text - 1);
     const int status = child_run(note_at_length, text, output, sizeof output);
@@ -440,19 +412,3 @@ static void a_long_sentence_is_cut_and_its_line_ended(void **state) {
     check_equal(output[510], '\n');
     check_equal(output[509], 'x');
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(two_threads_crossed_over_two_mutexes),
-    cmocka_unit_test(an_object_of_which_no_hold_has_ended_has_no_account),
-    cmocka_unit_test(a_reader_that_writes_waits_for_itself),
-    cmocka_unit_test(a_reader_that_hangs_in_its_own_write_is_a_cycle),
-    cmocka_unit_test(a_wait_for_a_semaphore_with_its_limit),
-    cmocka_unit_test(waits_at_a_latch_and_at_a_barrier),
-    cmocka_unit_test(a_wait_in_a_ring),
-    cmocka_unit_test(a_pools_worker_and_its_job),
-    cmocka_unit_test(two_opposite_orders),
-    cmocka_unit_test(the_place_of_a_call_is_outside_the_library),
-    cmocka_unit_test(a_long_sentence_is_cut_and_its_line_ended),
-};
-
-TEST_MAIN(tests)

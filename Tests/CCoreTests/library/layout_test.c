@@ -44,8 +44,7 @@ size_t cxx_size_of_mpmc(void);
 size_t cxx_offset_of_spsc_head(void);
 size_t cxx_offset_of_mpmc_not_full(void);
 
-static void c_and_cxx_agree_on_every_layout(void **state) {
-    (void)state;
+TEST(c_and_cxx_agree_on_every_layout) {
     check_equal(cxx_size_of_rwlock(), sizeof(ilk_rwlock));
     check_equal(cxx_size_of_semaphore(), sizeof(ilk_semaphore));
     check_equal(cxx_size_of_spsc(), sizeof(struct ilk_spsc));
@@ -56,13 +55,11 @@ static void c_and_cxx_agree_on_every_layout(void **state) {
 
 void cxx_use_every_primitive(void);
 
-static void cxx_programs_can_use_every_primitive(void **state) {
-    (void)state;
+TEST(cxx_programs_can_use_every_primitive) {
     cxx_use_every_primitive();
 }
 
-static void rings_and_elements_start_at_lines_of_their_own(void **state) {
-    (void)state;
+TEST(rings_and_elements_start_at_lines_of_their_own) {
     for (size_t size = 1; size < 40; size++) {
         for (size_t capacity = 1; capacity < 20; capacity++) {
             ilk_spsc *spsc = NULL;
@@ -81,11 +78,3 @@ static void rings_and_elements_start_at_lines_of_their_own(void **state) {
         }
     }
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(c_and_cxx_agree_on_every_layout),
-    cmocka_unit_test(cxx_programs_can_use_every_primitive),
-    cmocka_unit_test(rings_and_elements_start_at_lines_of_their_own),
-};
-
-TEST_MAIN(tests)

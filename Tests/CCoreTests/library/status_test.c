@@ -13,8 +13,7 @@
 #include <string.h>
 #include <time.h>
 /* contract: ilk_status_name */
-static void every_status_has_its_name(void **state) {
-    (void)state;
+TEST(every_status_has_its_name) {
     assert_string_equal(ilk_status_name(ILK_OK), "ILK_OK");
     assert_string_equal(ilk_status_name(ILK_TIMEDOUT), "ILK_TIMEDOUT");
     assert_string_equal(ilk_status_name(ILK_CLOSED), "ILK_CLOSED");
@@ -23,8 +22,7 @@ static void every_status_has_its_name(void **state) {
     assert_string_equal(ilk_status_name((ilk_status)99), "ILK_STATUS_UNKNOWN");
 }
 /* contract: ilk_deadline_in_ns, ilk_now_ns */
-static void now_is_the_monotonic_clock(void **state) {
-    (void)state;
+TEST(now_is_the_monotonic_clock) {
     struct timespec before, after;
     clock_gettime(CLOCK_MONOTONIC, &before);
     uint64_t now = ilk_now_ns();
@@ -33,8 +31,7 @@ static void now_is_the_monotonic_clock(void **state) {
     check(now <= (uint64_t)after.tv_sec * 1000000000U + (uint64_t)after.tv_nsec);
 }
 /* contract: ilk_deadline_in_ns, ilk_now_ns */
-static void deadline_is_so_far_from_now(void **state) {
-    (void)state;
+TEST(deadline_is_so_far_from_now) {
     const uint64_t length = 123456789;
     uint64_t before = ilk_now_ns();
     uint64_t deadline = ilk_deadline_in_ns(length);
@@ -42,8 +39,7 @@ static void deadline_is_so_far_from_now(void **state) {
     check(deadline >= before + length && deadline <= after + length);
 }
 /* contract: ilk_deadline_in_ns, ilk_now_ns */
-static void deadline_saturates_instead_of_wrapping(void **state) {
-    (void)state;
+TEST(deadline_saturates_instead_of_wrapping) {
     check(ilk_deadline_in_ns(UINT64_MAX) == ILK_FOREVER);
     check(ilk_deadline_in_ns(UINT64_MAX - 1) == ILK_FOREVER);
     uint64_t now = ilk_now_ns();
@@ -51,8 +47,7 @@ static void deadline_saturates_instead_of_wrapping(void **state) {
     check(ilk_deadline_in_ns(UINT64_MAX / 2) > now);
 }
 /* contract: ilk_get_name, ilk_set_name */
-static void a_name_is_kept_replaced_and_taken_away(void **state) {
-    (void)state;
+TEST(a_name_is_kept_replaced_and_taken_away) {
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     char name[ILK_NAME_SIZE] = "before";
     assert_false(ilk_get_name(&lock, name, sizeof name));
@@ -70,8 +65,7 @@ static void a_name_is_kept_replaced_and_taken_away(void **state) {
     assert_false(ilk_get_name(&lock, name, sizeof name));
 }
 /* contract: ilk_get_name, ilk_set_name */
-static void a_long_name_is_cut(void **state) {
-    (void)state;
+TEST(a_long_name_is_cut) {
     const int object = 0;
     char longest[200];
     memset(longest, 'n', sizeof longest - 1);
@@ -88,8 +82,7 @@ static void a_long_name_is_cut(void **state) {
 
 /* For each place of the cut in characters of two, three and four bytes, and for bytes that are no UTF-8. */
 /* contract: ilk_set_name */
-static void a_name_is_cut_between_characters(void **state) {
-    (void)state;
+TEST(a_name_is_cut_between_characters) {
     const int object = 0;
     static const char *const characters[] = {"\xC3\xA4", "\xE2\x82\xAC", "\xF0\x9F\x94\x92"};
     for (size_t kind = 0; kind < sizeof characters / sizeof *characters; kind++) {
@@ -117,8 +110,7 @@ static void a_name_is_cut_between_characters(void **state) {
     assert_int_equal(ilk_set_name(&object, NULL), ILK_OK);
 }
 /* contract: ilk_barrier_destroy, ilk_rwlock_destroy, ilk_semaphore_destroy, ilk_set_name, ilk_wait_set_destroy */
-static void destroy_takes_the_name_away(void **state) {
-    (void)state;
+TEST(destroy_takes_the_name_away) {
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     ilk_semaphore semaphore = ILK_SEMAPHORE_INIT(0);
     ilk_barrier barrier;
@@ -168,25 +160,10 @@ static void name_and_unname(void *context) {
     }
 }
 /* contract: ilk_set_name */
-static void threads_name_their_objects_beside_each_other(void **state) {
-    (void)state;
+TEST(threads_name_their_objects_beside_each_other) {
     static struct namer namers[4];
     for (int i = 0; i < 4; i++) {
         namers[i].rounds = stress_rounds(200);
     }
     threads_run(4, name_and_unname, namers, sizeof *namers);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(every_status_has_its_name),
-    cmocka_unit_test(now_is_the_monotonic_clock),
-    cmocka_unit_test(deadline_is_so_far_from_now),
-    cmocka_unit_test(deadline_saturates_instead_of_wrapping),
-    cmocka_unit_test(a_name_is_kept_replaced_and_taken_away),
-    cmocka_unit_test(a_long_name_is_cut),
-    cmocka_unit_test(a_name_is_cut_between_characters),
-    cmocka_unit_test(destroy_takes_the_name_away),
-    cmocka_unit_test(threads_name_their_objects_beside_each_other),
-};
-
-TEST_MAIN(tests)

@@ -299,13 +299,6 @@ static bool play_pool(struct fuzz_play *play, const struct fuzz_step *steps, siz
     return true;
 }
 /* contract: pool.A, pool.B, pool.C, pool.G, ilk_pool_wait_idle_until, ilk_pool_get_info */
-static void every_verb_of_pool_agrees_with_a_model(void **state) {
-    (void)state;
+TEST(every_verb_of_pool_agrees_with_a_model) {
     fuzz_with_crew("fuzz_pool: pool", verbs, sizeof verbs / sizeof *verbs, play_pool);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(every_verb_of_pool_agrees_with_a_model),
-};
-
-TEST_MAIN(tests)

@@ -53,8 +53,7 @@ static void begin(struct again *again) {
  *   goes on, and runs
  *   again and again
  *                        one of the two becomes spare, and ends */
-static void a_pool_runs_no_more_jobs_than_threads_once_a_job_has_blocked(void **state) {
-    (void)state;
+TEST(a_pool_runs_no_more_jobs_than_threads_once_a_job_has_blocked) {
     ilk_pool *pool = pool_make((ilk_pool_options){.threads = 1, .idle_ns = MILLISECONDS(1)});
     ILK_ATOMIC(bool) ends = false;
     ilk_group group = {0};
@@ -89,9 +88,7 @@ void __wrap_ilk__pool_push_outstanding(ilk_pool *pool, ilk_job *job) {
     __real_ilk__pool_push_outstanding(pool, job);
 }
 
-static void nothing(void *unused) {
-    (void)unused;
-}
+static void nothing(void *unused) {}
 
 static void set(ilk_pool *pool, ilk_timer *timer, ilk_group *group, uint64_t deadline_ns) {
     ilk_timer_init(timer, nothing, NULL);
@@ -105,8 +102,7 @@ static void set(ilk_pool *pool, ilk_timer *timer, ilk_group *group, uint64_t dea
  *                              sets a timer, takes it back, and one of those that are due: it waits for nothing
  *   submits */
 /* contract: ilk_pool_submit_at */
-static void timers_are_handed_over_in_batches(void **state) {
-    (void)state;
+TEST(timers_are_handed_over_in_batches) {
     enum { TIMERS = 1000, BATCH_MOST = 64 };
     static ilk_timer timers[TIMERS];
     ilk_timer later;
@@ -164,8 +160,7 @@ static void count_back(void *context, ilk_job *job) {
 /* Neither setting many nor cancelling many, in any order, leaves a timer that is dear to take out; and each is taken
  * out once. */
 /* contract: ilk_pool_submit_at */
-static void no_timer_is_dear_to_take_out(void **state) {
-    (void)state;
+TEST(no_timer_is_dear_to_take_out) {
     ilk_timer *timers = calloc(MANY, sizeof *timers);
     struct handed_back *back = calloc(1, sizeof *back);
     check(timers != NULL && back != NULL);
@@ -202,11 +197,3 @@ static void no_timer_is_dear_to_take_out(void **state) {
     free(back);
     free(timers);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_pool_runs_no_more_jobs_than_threads_once_a_job_has_blocked),
-    cmocka_unit_test(timers_are_handed_over_in_batches),
-    cmocka_unit_test(no_timer_is_dear_to_take_out),
-};
-
-TEST_MAIN(tests)

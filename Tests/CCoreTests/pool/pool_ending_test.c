@@ -112,9 +112,7 @@ struct closer {
 
 static void close_after(void *context) {
     struct closer *closer = context;
-    while (ilk_atomic_load(&closer->history->next, memory_order_relaxed) < closer->after) {
-        sched_yield();
-    }
+    yield_while(ilk_atomic_load(&closer->history->next, memory_order_relaxed) < closer->after);
     if (closer->now) {
         ilk_pool_close_now(closer->history->pool, count_handed, closer->history);
     } else {
@@ -163,20 +161,17 @@ static void race_closing(bool now) {
 
 /* And what is refused runs once where it is submitted again. */
 /* contract: ilk_pool_submit, pool.A */
-static void what_is_accepted_beside_close_runs_once(void **state) {
-    (void)state;
+TEST(what_is_accepted_beside_close_runs_once) {
     race_closing(false);
 }
 
-static void what_is_accepted_beside_close_now_runs_or_is_handed_back_once(void **state) {
-    (void)state;
+TEST(what_is_accepted_beside_close_now_runs_or_is_handed_back_once) {
     race_closing(true);
 }
 
 /* 10^7 jobs with INTERLOCK_POOL_HISTORY=long, with stealing and blocking, closed while the last ones come in. */
 /* contract: ilk_pool_submit, pool.A */
-static void a_long_history_runs_each_job_once(void **state) {
-    (void)state;
+TEST(a_long_history_runs_each_job_once) {
     const char *length = getenv("INTERLOCK_POOL_HISTORY");
     const bool is_long = length != NULL && strcmp(length, "long") == 0;
     const size_t chunk = 250000;
@@ -236,7 +231,6 @@ static void prepare(struct single *single, ilk_group *group) {
 }
 
 static void hand_single(void *context, ilk_job *job) {
-    (void)context;
     ilk_atomic_fetch_add(&((struct single *)job)->handed, 1, memory_order_relaxed);
 }
 
@@ -249,8 +243,7 @@ static int handed(struct single *single) {
 
 /* ---- Closing ---- */
 /* contract: ilk_pool_destroy, ilk_pool_submit, ilk_pool_submit_many, pool.A */
-static void a_refused_job_is_untouched(void **state) {
-    (void)state;
+TEST(a_refused_job_is_untouched) {
     ilk_pool *pool = pool_of(1);
     ilk_pool_close(pool);
     ilk_group group = {0};
@@ -271,8 +264,7 @@ static void a_refused_job_is_untouched(void **state) {
     ilk_pool_destroy(NULL);
 }
 /* contract: ilk_group_follow */
-static void timers_and_followers_run_in_a_closed_pool(void **state) {
-    (void)state;
+TEST(timers_and_followers_run_in_a_closed_pool) {
     ilk_pool *pool = pool_of(2);
     struct held held;
     hold_worker(&held, pool);
@@ -296,8 +288,7 @@ static void timers_and_followers_run_in_a_closed_pool(void **state) {
     ilk_pool_destroy(pool);
 }
 
-static void close_now_hands_back_jobs_timers_and_followers(void **state) {
-    (void)state;
+TEST(close_now_hands_back_jobs_timers_and_followers) {
     for (int priority = 0; priority < 3; priority++) {
         ilk_pool *pool = pool_of(1);
         struct held held;
@@ -345,8 +336,7 @@ static void close_slowly(void *context) {
  *                                            the pool has not ended
  *                   hands the job back
  *                                            the pool has ended     */
-static void a_pool_has_not_ended_while_close_now_has_a_job_in_hand(void **state) {
-    (void)state;
+TEST(a_pool_has_not_ended_while_close_now_has_a_job_in_hand) {
     ilk_pool *pool = pool_of(1);
     struct held held;
     hold_worker(&held, pool);
@@ -358,9 +348,7 @@ static void a_pool_has_not_ended_while_close_now_has_a_job_in_hand(void **state)
     thread_start(&closer, close_slowly, &closing);
     stage_await(&closing.stage, 1);
     stage_reach(&held.stage, 2);
-    while (ilk_pool_get_info(pool).threads > 0) {
-        sched_yield();
-    }
+    yield_while(ilk_pool_get_info(pool).threads > 0);
     check_equal(ilk_pool_wait_until(pool, 0), ILK_TIMEDOUT);
     stage_reach(&closing.stage, 2);
     pool_await_end(pool);
@@ -375,8 +363,7 @@ static void hand_timer(void *context, ilk_job *job) {
     *handed_timer = (ilk_timer *)job;
 }
 
-static void close_now_hands_back_a_timer_long_before_its_time(void **state) {
-    (void)state;
+TEST(close_now_hands_back_a_timer_long_before_its_time) {
     ilk_pool *pool = pool_of(1);
     ilk_timer timer, *handed_timer = NULL;
     struct single single;
@@ -407,8 +394,6 @@ static void loop(void *context) {
 }
 
 static void never_hand_back(void *context, ilk_job *job) {
-    (void)context;
-    (void)job;
     check(false);
 }
 
@@ -417,8 +402,7 @@ static void never_hand_back(void *context, ilk_job *job) {
  *                                          close_now: nothing to hand back
  *   goes on: the loop                                                       */
 /* contract: ilk_pool_for */
-static void a_loop_is_never_handed_back(void **state) {
-    (void)state;
+TEST(a_loop_is_never_handed_back) {
     ilk_pool *pool = pool_of(1);
     struct held held;
     hold_worker(&held, pool);
@@ -463,8 +447,7 @@ static void submit_child_and_block(void *context) {
 
 /* The child waits in its parent's deque, whose worker blocks for it, and the pool is closed: another thread runs it. */
 /* contract: pool.A */
-static void a_closed_pool_drains_the_deque_of_a_blocked_worker(void **state) {
-    (void)state;
+TEST(a_closed_pool_drains_the_deque_of_a_blocked_worker) {
     for (uint32_t threads = 1; threads <= 2; threads++) {
         ilk_pool *pool = pool_of(threads);
         struct parent parent = {.pool = pool, .stage = STAGE_INIT};
@@ -489,8 +472,7 @@ static void a_closed_pool_drains_the_deque_of_a_blocked_worker(void **state) {
 
 /* The last job of one pool's group submits a follower to another pool, which is destroyed as soon as it has ended. */
 /* contract: ilk_group_follow */
-static void a_pool_may_be_destroyed_when_its_follower_has_run(void **state) {
-    (void)state;
+TEST(a_pool_may_be_destroyed_when_its_follower_has_run) {
     ilk_pool *pool = pool_of(1);
     for (int round = 0; round < stress_rounds(2000); round++) {
         ilk_pool *other = pool_of(1);
@@ -526,9 +508,7 @@ static void wait_for_reused(void *context) {
 /* Lets the waiter come as far as it likes. */
 static void end_beside_the_waiter(void *context) {
     struct reused *reused = context;
-    while (ilk_atomic_load(&reused->waits, memory_order_acquire) == 0) {
-        sched_yield();
-    }
+    yield_while(ilk_atomic_load(&reused->waits, memory_order_acquire) == 0);
     for (int yields = 0; yields < 200; yields++) {
         sched_yield();
     }
@@ -538,8 +518,7 @@ static void end_beside_the_waiter(void *context) {
  *   waits, asleep          waits
  *   is woken               sees the end, and submits a job of the group to another pool
  *   finds the group in use again: must not sleep where that pool does not wake it              */
-static void a_group_may_be_used_for_another_pool_beside_a_waiter_of_the_first(void **state) {
-    (void)state;
+TEST(a_group_may_be_used_for_another_pool_beside_a_waiter_of_the_first) {
     ilk_pool *pool = pool_of(2), *other = pool_of(1);
     for (int round = 0; round < stress_rounds(3000); round++) {
         ilk_group group = {0}, waiters = {0};
@@ -569,7 +548,6 @@ static void a_group_may_be_used_for_another_pool_beside_a_waiter_of_the_first(vo
 /* ---- Misuse ---- */
 
 static void destroy_with_jobs(void *context) {
-    (void)context;
     ilk_pool *pool = pool_of(1);
     struct held held;
     hold_worker(&held, pool);
@@ -580,7 +558,6 @@ static void destroy_with_jobs(void *context) {
 }
 
 static void destroy_with_timers(void *context) {
-    (void)context;
     ilk_pool *pool = pool_of(1);
     ilk_timer timer;
     ilk_timer_init(&timer, run_single, NULL);
@@ -608,19 +585,15 @@ static void do_in_a_job(void (*function)(void *context)) {
     group_await(&group);
 }
 static void wait_in_a_job(void *context) {
-    (void)context;
     do_in_a_job(wait_for_own_pool);
 }
 static void wait_idle_in_a_job(void *context) {
-    (void)context;
     do_in_a_job(wait_idle_for_own_pool);
 }
 static void destroy_in_a_job(void *context) {
-    (void)context;
     do_in_a_job(destroy_own_pool);
 }
 static void set_twice(void *context) {
-    (void)context;
     ilk_pool *pool = pool_of(1);
     ilk_timer timer;
     ilk_timer_init(&timer, run_single, NULL);
@@ -628,7 +601,6 @@ static void set_twice(void *context) {
     check_equal(ilk_pool_submit_at(pool, &timer, ILK_FOREVER), ILK_OK);
 }
 static void submit_unlike(void *context) {
-    (void)context;
     ilk_pool *pool = pool_of(1);
     struct single one, two;
     prepare(&one, NULL);
@@ -638,7 +610,6 @@ static void submit_unlike(void *context) {
     check(ilk_pool_submit_many(pool, jobs, 2));
 }
 static void follow_twice(void *context) {
-    (void)context;
     ilk_pool *pool = pool_of(1);
     struct held held;
     hold_worker(&held, pool);
@@ -652,7 +623,6 @@ static void follow_twice(void *context) {
     check(ilk_group_follow(&group, pool, &two.job));
 }
 static void share_group(void *context) {
-    (void)context;
     ilk_pool *pool = pool_of(1);
     struct held held;
     hold_worker(&held, pool);
@@ -665,8 +635,7 @@ static void share_group(void *context) {
 }
 /* contract: ilk_group_follow, ilk_pool_cancel, ilk_pool_destroy, ilk_pool_submit_at */
 /* contract: ilk_pool_submit_many, ilk_pool_wait_idle_until */
-static void misuse_is_reported(void **state) {
-    (void)state;
+TEST(misuse_is_reported) {
     expect_misuse(destroy_with_jobs, NULL, "ilk_pool_destroy", "have not begun");
     expect_misuse(destroy_with_timers, NULL, "ilk_pool_destroy", "timers are set");
     expect_misuse(wait_in_a_job, NULL, "ilk_pool_wait_until", "own jobs");
@@ -677,21 +646,3 @@ static void misuse_is_reported(void **state) {
     expect_misuse(follow_twice, NULL, "ilk_group_follow", "already");
     expect_misuse(share_group, NULL, "ilk_pool_submit", "another pool");
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(what_is_accepted_beside_close_runs_once),
-    cmocka_unit_test(what_is_accepted_beside_close_now_runs_or_is_handed_back_once),
-    cmocka_unit_test(a_long_history_runs_each_job_once),
-    cmocka_unit_test(a_refused_job_is_untouched),
-    cmocka_unit_test(timers_and_followers_run_in_a_closed_pool),
-    cmocka_unit_test(close_now_hands_back_jobs_timers_and_followers),
-    cmocka_unit_test(close_now_hands_back_a_timer_long_before_its_time),
-    cmocka_unit_test(a_pool_has_not_ended_while_close_now_has_a_job_in_hand),
-    cmocka_unit_test(a_loop_is_never_handed_back),
-    cmocka_unit_test(a_closed_pool_drains_the_deque_of_a_blocked_worker),
-    cmocka_unit_test(a_pool_may_be_destroyed_when_its_follower_has_run),
-    cmocka_unit_test(a_group_may_be_used_for_another_pool_beside_a_waiter_of_the_first),
-    cmocka_unit_test(misuse_is_reported),
-};
-
-TEST_MAIN(tests)

@@ -117,10 +117,7 @@ static void expect_worker_like_process(bool (*become)(void), long policy) {
     }
     stage_reach(&submitter.held, 2);
     pool_end(submitter.pool);
-    if (!submitter.could) {
-        print_message("skipped: the system has one processor, or refuses the change or the way back\n");
-        skip();
-    }
+    skip_if(!submitter.could, "the system has one processor, or refuses the change or the way back");
 }
 
 /* Without privilege there is no way out of SCHED_IDLE. */
@@ -149,28 +146,22 @@ static bool become_nicer(void) {
            setpriority(PRIO_PROCESS, (id_t)own_id(), own + 3) == 0;
 }
 
-static void a_thread_has_not_the_processors_of_its_submitter(void **state) {
-    (void)state;
+TEST(a_thread_has_not_the_processors_of_its_submitter) {
     expect_worker_like_process(set_one_processor, SCHED_OTHER);
 }
-static void a_thread_is_not_idle_like_its_submitter(void **state) {
-    (void)state;
+TEST(a_thread_is_not_idle_like_its_submitter) {
     expect_worker_like_process(become_idle, SCHED_OTHER);
 }
-static void a_thread_is_not_batch_like_its_submitter(void **state) {
-    (void)state;
+TEST(a_thread_is_not_batch_like_its_submitter) {
     expect_worker_like_process(become_batch, SCHED_OTHER);
 }
-static void a_thread_is_not_fifo_like_its_submitter(void **state) {
-    (void)state;
+TEST(a_thread_is_not_fifo_like_its_submitter) {
     expect_worker_like_process(become_fifo, SCHED_OTHER);
 }
-static void a_thread_is_not_round_robin_like_its_submitter(void **state) {
-    (void)state;
+TEST(a_thread_is_not_round_robin_like_its_submitter) {
     expect_worker_like_process(become_round_robin, SCHED_OTHER);
 }
-static void a_thread_has_not_the_nice_value_of_its_submitter(void **state) {
-    (void)state;
+TEST(a_thread_has_not_the_nice_value_of_its_submitter) {
     expect_worker_like_process(become_nicer, SCHED_OTHER);
 }
 
@@ -180,37 +171,27 @@ static bool become_other(void) {
     return set_policy(SCHED_OTHER);
 }
 
-static void threads_of_a_batch_process_are_batch(void **state) {
-    (void)state;
+TEST(threads_of_a_batch_process_are_batch) {
     check(set_policy(SCHED_BATCH));
     expect_worker_like_process(become_other, SCHED_BATCH);
 }
 
 /* Without what is not of the class. */
-static void threads_of_a_batch_process_that_forks_others_are_batch(void **state) {
-    (void)state;
+TEST(threads_of_a_batch_process_that_forks_others_are_batch) {
     check(set_policy(SCHED_BATCH | SCHED_RESET_ON_FORK));
     expect_worker_like_process(become_other, SCHED_BATCH);
 }
 
-static void threads_of_a_nice_process_are_nice(void **state) {
-    (void)state;
+TEST(threads_of_a_nice_process_are_nice) {
     const int own = getpriority(PRIO_PROCESS, 0);
-    if (own > 12) { /* the submitter is nicer still */
-        print_message("skipped: the process is too nice\n");
-        skip();
-    }
+    skip_if(own > 12, "the process is too nice"); /* the submitter is nicer still */
     check_equal(setpriority(PRIO_PROCESS, 0, own + 2), 0);
     expect_worker_like_process(become_nicer, SCHED_OTHER);
 }
 
 /* And so is the submitter. */
-static void threads_of_a_real_time_process_are_not(void **state) {
-    (void)state;
-    if (!set_policy(SCHED_RR)) {
-        print_message("skipped: the system refuses real-time scheduling\n");
-        skip();
-    }
+TEST(threads_of_a_real_time_process_are_not) {
+    skip_if(!set_policy(SCHED_RR), "the system refuses real-time scheduling");
     expect_worker_like_process(become_round_robin, SCHED_OTHER);
 }
 
@@ -220,13 +201,9 @@ static bool have_all_processors(void) {
     return sched_setaffinity(0, sizeof all_processors, &all_processors) == 0;
 }
 
-static void threads_of_a_process_on_one_processor_are_there(void **state) {
-    (void)state;
+TEST(threads_of_a_process_on_one_processor_are_there) {
     all_processors = of_thread(0).processors;
-    if (!set_one_processor()) {
-        print_message("skipped: there is one processor\n");
-        skip();
-    }
+    skip_if(!set_one_processor(), "there is one processor");
     expect_worker_like_process(have_all_processors, SCHED_OTHER);
 }
 
@@ -236,16 +213,12 @@ static void make_from_one_processor(void *context) {
     }
 }
 
-static void a_pool_has_a_thread_for_each_processor_of_the_process(void **state) {
-    (void)state;
+TEST(a_pool_has_a_thread_for_each_processor_of_the_process) {
     ilk_pool *pool = NULL;
     struct thread thread;
     thread_start(&thread, make_from_one_processor, &pool);
     thread_join(&thread);
-    if (pool == NULL) {
-        print_message("skipped: there is one processor\n");
-        skip();
-    }
+    skip_if(pool == NULL, "there is one processor");
     const cpu_set_t processors = of_thread(0).processors;
     check_equal(ilk_pool_get_info(pool).threads, CPU_COUNT(&processors));
     pool_end(pool);
@@ -307,14 +280,11 @@ static void expect_signals_of(const char *name) {
     }
 }
 
-static void nothing(void *unused) {
-    (void)unused;
-}
+static void nothing(void *unused) {}
 
 /* The starting thread holds all back. */
 /* contract: pool.I */
-static void threads_hold_all_but_synchronous_signals_back(void **state) {
-    (void)state;
+TEST(threads_hold_all_but_synchronous_signals_back) {
     sigset_t all;
     check_equal(sigfillset(&all), 0);
     check_equal(pthread_sigmask(SIG_SETMASK, &all, NULL), 0);
@@ -331,7 +301,6 @@ static void threads_hold_all_but_synchronous_signals_back(void **state) {
 }
 
 static void crash(void *unused) {
-    (void)unused;
     volatile int *page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     check(page != MAP_FAILED);
     *page = 1;
@@ -342,7 +311,6 @@ static void on_crash(int number) {
 }
 
 static void crash_in_job(void *unused) {
-    (void)unused;
     /* Not the handlers of a sanitizer. */
     const struct sigaction action = {.sa_handler = on_crash};
     check_equal(sigaction(SIGSEGV, &action, NULL), 0);
@@ -352,29 +320,9 @@ static void crash_in_job(void *unused) {
     pool_end(pool);
 }
 /* contract: pool.I */
-static void a_crash_handler_runs_for_a_crash_in_a_job(void **state) {
-    (void)state;
+TEST(a_crash_handler_runs_for_a_crash_in_a_job) {
     char output[512];
     const int status = child_run(crash_in_job, NULL, output, sizeof output);
     check(WIFEXITED(status));
     check_equal(WEXITSTATUS(status), 42);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_thread_has_not_the_processors_of_its_submitter),
-    cmocka_unit_test(a_thread_is_not_idle_like_its_submitter),
-    cmocka_unit_test(a_thread_is_not_batch_like_its_submitter),
-    cmocka_unit_test(a_thread_is_not_fifo_like_its_submitter),
-    cmocka_unit_test(a_thread_is_not_round_robin_like_its_submitter),
-    cmocka_unit_test(a_thread_has_not_the_nice_value_of_its_submitter),
-    cmocka_unit_test(threads_of_a_batch_process_are_batch),
-    cmocka_unit_test(threads_of_a_batch_process_that_forks_others_are_batch),
-    cmocka_unit_test(threads_of_a_nice_process_are_nice),
-    cmocka_unit_test(threads_of_a_real_time_process_are_not),
-    cmocka_unit_test(threads_of_a_process_on_one_processor_are_there),
-    cmocka_unit_test(a_pool_has_a_thread_for_each_processor_of_the_process),
-    cmocka_unit_test(threads_hold_all_but_synchronous_signals_back),
-    cmocka_unit_test(a_crash_handler_runs_for_a_crash_in_a_job),
-};
-
-TEST_MAIN(tests)

@@ -7,7 +7,6 @@
 #include "support/pool.h"
 #include <interlock/interlock.h>
 #include <interlock/pool.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,9 +45,7 @@ static void run_in_parent(void *context) {
     ilk_atomic_fetch_add((ILK_ATOMIC(int) *)context, 1, memory_order_relaxed);
 }
 
-static void nothing(void *context) {
-    (void)context;
-}
+static void nothing(void *context) {}
 
 static int number_of(ILK_ATOMIC(int) * ran) {
     return ilk_atomic_load(ran, memory_order_relaxed);
@@ -61,8 +58,7 @@ static void begin(void) {
 
 /* ---- A child beside a pool ---- */
 /* contract: ilk_pool_fork, pool.H */
-static void a_child_of_fork_has_a_closed_pool(void **state) {
-    (void)state;
+TEST(a_child_of_fork_has_a_closed_pool) {
     begin();
     ilk_pool *pool = pool_of(2);
     struct held held, other;
@@ -102,8 +98,7 @@ static void a_child_of_fork_has_a_closed_pool(void **state) {
     check_equal(number_of(&ran), 1);
 }
 /* contract: ilk_pool_fork, pool.H */
-static void a_group_that_has_jobs_has_no_end_in_a_child(void **state) {
-    (void)state;
+TEST(a_group_that_has_jobs_has_no_end_in_a_child) {
     begin();
     ilk_pool *pool = pool_of(1);
     struct held held;
@@ -132,8 +127,7 @@ static unsigned threads_of_process(void) {
 
 /* The parent has set no timer before: the first one starts a thread. */
 /* contract: ilk_pool_fork, pool.H */
-static void a_timer_starts_no_thread_in_a_child(void **state) {
-    (void)state;
+TEST(a_timer_starts_no_thread_in_a_child) {
     begin();
     ilk_pool *pool = pool_of(1);
     const pid_t child = fork();
@@ -164,17 +158,14 @@ static void make_and_end(void *context) {
 
 /* Fork waits for a thread that creates or destroys a pool: each child has a whole list of them. */
 /* contract: ilk_pool_fork, pool.H */
-static void a_process_may_fork_beside_a_thread_that_makes_pools(void **state) {
-    (void)state;
+TEST(a_process_may_fork_beside_a_thread_that_makes_pools) {
     begin();
     ilk_pool *pool = pool_of(1);
     struct making making = {.made = 0};
     struct thread maker;
     thread_start(&maker, make_and_end, &making);
     for (int round = 0; round < stress_rounds(50); round++) {
-        while (number_of(&making.made) < round) {
-            sched_yield();
-        }
+        yield_while(number_of(&making.made) < round);
         const pid_t child = fork();
         if (is_child(child)) {
             ilk_pool_destroy(pool);
@@ -235,8 +226,7 @@ static void fork_in_a_job_and_exit(void *context) {
     }
 }
 /* contract: pool.H */
-static void a_job_that_forks_may_end_its_child(void **state) {
-    (void)state;
+TEST(a_job_that_forks_may_end_its_child) {
     begin();
     struct forking forking = {.pool = pool_of(1)};
     pool_submit(forking.pool, &forking.job, fork_in_a_job_and_exit, &forking, &forking.group);
@@ -248,8 +238,7 @@ static void a_job_that_forks_may_end_its_child(void **state) {
 
 /* In a child of the job that has returned nothing runs: not what waited, not what follows its group. */
 /* contract: pool.H */
-static void a_child_ends_where_its_job_returns(void **state) {
-    (void)state;
+TEST(a_child_ends_where_its_job_returns) {
     begin();
     struct forking forking = {.pool = pool_of(1)};
     struct held held;
@@ -265,8 +254,7 @@ static void a_child_ends_where_its_job_returns(void **state) {
     check_equal(number_of(&forking.ran), 2);
 }
 /* contract: pool.H */
-static void a_child_ends_whatever_other_workers_did(void **state) {
-    (void)state;
+TEST(a_child_ends_whatever_other_workers_did) {
     begin();
     struct forking forking = {.pool = pool_of(2)};
     struct held held;
@@ -288,8 +276,7 @@ static void wait_for_one_that_forks(void *context) {
     group_await(&group);
 }
 /* contract: pool.H */
-static void a_child_ends_where_a_job_on_top_of_another_returns(void **state) {
-    (void)state;
+TEST(a_child_ends_where_a_job_on_top_of_another_returns) {
     begin();
     struct forking forking = {.pool = pool_of(1)};
     pool_submit(forking.pool, &forking.job, wait_for_one_that_forks, &forking, &forking.group);
@@ -302,7 +289,6 @@ static void a_child_ends_where_a_job_on_top_of_another_returns(void **state) {
 /* The other part of the loop is with another worker, whom the child has not. */
 static void fork_in_a_part(void *context, size_t first, size_t end) {
     struct forking *forking = context;
-    (void)end;
     stage_advance(&forking->stage);
     stage_await(&forking->stage, 2); /* both parts have begun */
     if (first == 0) {
@@ -317,8 +303,7 @@ static void loop(void *context) {
     check(ilk_pool_for(forking->pool, 0, 2, 1, fork_in_a_part, forking));
 }
 /* contract: pool.H */
-static void a_child_ends_where_its_loop_waits_for_other_workers(void **state) {
-    (void)state;
+TEST(a_child_ends_where_its_loop_waits_for_other_workers) {
     begin();
     struct forking forking = {.pool = pool_of(2), .stage = STAGE_INIT};
     pool_submit(forking.pool, &forking.job, loop, &forking, &forking.group);
@@ -343,8 +328,7 @@ static void fork_beside_destroy(void *context) {
  *   forks
  *   returns in the child: the child ends                          */
 /* contract: pool.H */
-static void a_child_ends_of_a_job_whose_pool_is_being_destroyed(void **state) {
-    (void)state;
+TEST(a_child_ends_of_a_job_whose_pool_is_being_destroyed) {
     begin();
     struct forking forking = {.pool = pool_of(2), .stage = STAGE_INIT};
     struct held held;
@@ -360,18 +344,3 @@ static void a_child_ends_of_a_job_whose_pool_is_being_destroyed(void **state) {
     thread_join(&thread);
     expect_exit(forking.child, BY_EXIT);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_child_of_fork_has_a_closed_pool),
-    cmocka_unit_test(a_group_that_has_jobs_has_no_end_in_a_child),
-    cmocka_unit_test(a_timer_starts_no_thread_in_a_child),
-    cmocka_unit_test(a_process_may_fork_beside_a_thread_that_makes_pools),
-    cmocka_unit_test(a_job_that_forks_may_end_its_child),
-    cmocka_unit_test(a_child_ends_where_its_job_returns),
-    cmocka_unit_test(a_child_ends_whatever_other_workers_did),
-    cmocka_unit_test(a_child_ends_where_a_job_on_top_of_another_returns),
-    cmocka_unit_test(a_child_ends_where_its_loop_waits_for_other_workers),
-    cmocka_unit_test(a_child_ends_of_a_job_whose_pool_is_being_destroyed),
-};
-
-TEST_MAIN(tests)

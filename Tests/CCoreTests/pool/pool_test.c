@@ -49,8 +49,7 @@ static void submit_all(void *context) {
 
 /* From several threads and from jobs, with stealing and overflowing deques: more children at once than fit. */
 /* contract: ilk_pool_submit, pool.A */
-static void every_job_runs_once(void **state) {
-    (void)state;
+TEST(every_job_runs_once) {
     const int count = stress_rounds(20000);
     ilk_pool *pool = pool_of(3);
     ilk_group group = {0};
@@ -104,8 +103,7 @@ static void submit_swarm(void *context) {
     }
 }
 /* contract: pool.A */
-static void a_job_may_submit_more_than_a_deque_holds(void **state) {
-    (void)state;
+TEST(a_job_may_submit_more_than_a_deque_holds) {
     enum { COUNT = 5000 };
     ilk_pool *pool = pool_of(2);
     ilk_group group = {0};
@@ -133,8 +131,7 @@ static void read_given(void *context) {
     plain->found = plain->given; /* ThreadSanitizer looks at both */
 }
 /* contract: pool.B */
-static void a_job_sees_what_was_done_before_and_its_waiter_what_it_did(void **state) {
-    (void)state;
+TEST(a_job_sees_what_was_done_before_and_its_waiter_what_it_did) {
     enum { COUNT = 64 };
     ilk_pool *pool = pool_of(2);
     for (int round = 0; round < stress_rounds(300); round++) {
@@ -156,8 +153,7 @@ static void free_own_memory(void *context) {
     free(context);
 }
 
-static void a_job_may_free_itself(void **state) {
-    (void)state;
+TEST(a_job_may_free_itself) {
     ilk_pool *pool = pool_of(2);
     for (int i = 0; i < stress_rounds(2000); i++) {
         ilk_job *job = malloc(sizeof *job);
@@ -214,8 +210,7 @@ static void finish_order(struct order *order) {
     pool_end(order->pool);
 }
 /* contract: ilk_pool_submit_many, pool.C */
-static void jobs_of_one_priority_begin_in_order(void **state) {
-    (void)state;
+TEST(jobs_of_one_priority_begin_in_order) {
     struct order *order = begin_order();
     for (int i = 0; i < 1000; i++) {
         add(order, i, ILK_PRIORITY_NORMAL);
@@ -241,8 +236,7 @@ static void jobs_of_one_priority_begin_in_order(void **state) {
 }
 /* contract: ilk_group_init, ilk_job_init, ilk_job_set_group, ilk_job_set_priority, ilk_timer_init */
 /* contract: ilk_timer_job, pool.D */
-static void high_goes_before_normal_and_normal_before_low(void **state) {
-    (void)state;
+TEST(high_goes_before_normal_and_normal_before_low) {
     struct order *order = begin_order();
     add(order, 0, ILK_PRIORITY_LOW);
     add(order, 1, ILK_PRIORITY_NORMAL);
@@ -257,8 +251,7 @@ static void high_goes_before_normal_and_normal_before_low(void **state) {
 
 /* Guarantee D: behind 3,000 HIGH jobs, LOW job k begins after at most 64 (k + 1) jobs, and NORMAL jobs come too. */
 /* contract: pool.D */
-static void no_priority_starves(void **state) {
-    (void)state;
+TEST(no_priority_starves) {
     enum { HIGH = 3000, LOW = 20, NORMAL = 100 };
     struct order *order = begin_order();
     for (int i = 0; i < LOW; i++) {
@@ -289,9 +282,7 @@ static void no_priority_starves(void **state) {
 
 /* ---- Age ---- */
 
-static void do_nothing(void *context) {
-    (void)context;
-}
+static void do_nothing(void *context) {}
 
 enum { MANY = 200 };
 
@@ -375,8 +366,7 @@ static void hold_crowd(void *context) {
 
 /* Guarantee D for the inbox, a refilled deque and LOW jobs, beside a job that goes to the deque or comes as HIGH. */
 /* contract: pool.D */
-static void jobs_from_outside_begin_beside_one_that_submits_itself(void **state) {
-    (void)state;
+TEST(jobs_from_outside_begin_beside_one_that_submits_itself) {
     const ilk_priority priorities[] = {ILK_PRIORITY_NORMAL, ILK_PRIORITY_HIGH};
     for (int i = 0; i < 2; i++) {
         struct crowd *crowd = make_crowd(1, 2 * MANY);
@@ -403,8 +393,7 @@ static void jobs_from_outside_begin_beside_one_that_submits_itself(void **state)
 
 /* The same for jobs that a job has submitted: beneath its successor in its own deque. */
 /* contract: pool.D */
-static void jobs_of_a_job_begin_beside_one_that_submits_itself(void **state) {
-    (void)state;
+TEST(jobs_of_a_job_begin_beside_one_that_submits_itself) {
     struct crowd *crowd = make_crowd(1, MANY);
     pool_submit(crowd->pool, &crowd->host, host_all, crowd, NULL);
     stage_await(&crowd->stage, 2);
@@ -417,8 +406,7 @@ static void jobs_of_a_job_begin_beside_one_that_submits_itself(void **state) {
 
 /* And in the deque of a worker that has been in one job ever since, while the only other one is never out of work. */
 /* contract: pool.D */
-static void jobs_in_a_busy_workers_deque_begin_on_another(void **state) {
-    (void)state;
+TEST(jobs_in_a_busy_workers_deque_begin_on_another) {
     struct crowd *crowd = make_crowd(2, MANY), *holder = make_crowd(1, 0); /* of which the stage is used */
     ilk_job other;
     pool_submit(crowd->pool, &other, hold_crowd, holder, NULL);
@@ -520,22 +508,19 @@ static void expect_bounds(enum route route, ilk_priority of_restless) {
     free(crowd);
 }
 /* contract: pool.D */
-static void timers_jobs_begin_beside_one_that_submits_itself(void **state) {
-    (void)state;
+TEST(timers_jobs_begin_beside_one_that_submits_itself) {
     expect_bounds(BY_TIMER, ILK_PRIORITY_NORMAL);
     expect_bounds(BY_TIMER, ILK_PRIORITY_HIGH);
 }
 /* contract: pool.D */
-static void jobs_that_follow_begin_beside_one_that_submits_itself(void **state) {
-    (void)state;
+TEST(jobs_that_follow_begin_beside_one_that_submits_itself) {
     expect_bounds(AS_FOLLOWER, ILK_PRIORITY_NORMAL);
     expect_bounds(AS_FOLLOWER, ILK_PRIORITY_HIGH);
 }
 
 /* ---- Groups ---- */
 /* contract: ilk_group_wait_until */
-static void a_waiter_may_free_the_group_at_once(void **state) {
-    (void)state;
+TEST(a_waiter_may_free_the_group_at_once) {
     ilk_pool *pool = pool_of(2);
     for (int round = 0; round < stress_rounds(3000); round++) {
         ilk_group *group = calloc(1, sizeof *group);
@@ -549,8 +534,7 @@ static void a_waiter_may_free_the_group_at_once(void **state) {
     pool_end(pool);
 }
 /* contract: ilk_group_wait_until */
-static void a_wait_for_a_group_times_out_not_early(void **state) {
-    (void)state;
+TEST(a_wait_for_a_group_times_out_not_early) {
     ilk_group group = {0};
     check_equal(ilk_group_wait_until(&group, 0), ILK_OK); /* no jobs */
     struct order *order = begin_order();
@@ -579,8 +563,7 @@ static void sum_up(void *context) {
     }
 }
 /* contract: ilk_group_follow, pool.B */
-static void a_follower_runs_after_the_last_job_and_sees_all(void **state) {
-    (void)state;
+TEST(a_follower_runs_after_the_last_job_and_sees_all) {
     enum { COUNT = 20 };
     ilk_pool *pool = pool_of(2);
     for (int round = 0; round < stress_rounds(1000); round++) {
@@ -631,8 +614,7 @@ static void submit_next_and_wait(void *context) {
 
 /* One thread, and jobs that wait for jobs: 300 deep, while one stack holds ILK_POOL_HELP_DEPTH. */
 /* contract: pool.G */
-static void a_worker_that_waits_runs_jobs_on_top_to_a_bound(void **state) {
-    (void)state;
+TEST(a_worker_that_waits_runs_jobs_on_top_to_a_bound) {
     enum { DEPTH = 300 };
     ilk_pool *pool = pool_of(1);
     static struct waiter waiters[DEPTH + 1];
@@ -673,8 +655,7 @@ static void fibonacci(void *context) {
     self->result = one.result + two.result;
 }
 /* contract: ilk_pool_fork, ilk_pool_join */
-static void forked_jobs_are_joined_with_their_results(void **state) {
-    (void)state;
+TEST(forked_jobs_are_joined_with_their_results) {
     ilk_pool *pool = pool_of(3);
     for (int round = 0; round < stress_rounds(20); round++) {
         struct fibonacci root = {.pool = pool, .n = 18};
@@ -710,8 +691,7 @@ static void visit(void *context, size_t first, size_t end) {
     }
 }
 /* contract: ilk_pool_for */
-static void a_loop_visits_each_number_once(void **state) {
-    (void)state;
+TEST(a_loop_visits_each_number_once) {
     enum { MOST = 20000 };
     static ILK_ATOMIC(uint8_t) visits[MOST];
     ilk_pool *pool = pool_of(3);
@@ -755,8 +735,7 @@ static void set(ilk_pool *pool, struct timed *timed, uint64_t nanoseconds, ilk_g
 
 /* A thousand in a random order, every third taken back: the others run once, none early. */
 /* contract: ilk_pool_cancel, ilk_pool_submit_at */
-static void timers_run_once_and_not_early(void **state) {
-    (void)state;
+TEST(timers_run_once_and_not_early) {
     enum { COUNT = 1000 };
     static struct timed timed[COUNT];
     ilk_pool *pool = pool_of(2);
@@ -780,8 +759,7 @@ static void timers_run_once_and_not_early(void **state) {
     pool_end(pool);
 }
 /* contract: ilk_pool_cancel, ilk_pool_submit_at */
-static void a_sooner_timer_moves_the_alarm(void **state) {
-    (void)state;
+TEST(a_sooner_timer_moves_the_alarm) {
     ilk_pool *pool = pool_of(1);
     ilk_group soon = {0};
     static struct timed late, sooner;
@@ -794,8 +772,7 @@ static void a_sooner_timer_moves_the_alarm(void **state) {
     pool_end(pool);
 }
 /* contract: ilk_pool_cancel, ilk_pool_submit_at */
-static void a_timer_may_be_set_again(void **state) {
-    (void)state;
+TEST(a_timer_may_be_set_again) {
     ilk_pool *pool = pool_of(1);
     static struct timed timed;
     set(pool, &timed, MILLISECONDS(3600000), NULL);
@@ -808,29 +785,3 @@ static void a_timer_may_be_set_again(void **state) {
     check_equal(ilk_atomic_load(&timed.runs, memory_order_acquire), 2);
     pool_end(pool);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(every_job_runs_once),
-    cmocka_unit_test(a_job_may_submit_more_than_a_deque_holds),
-    cmocka_unit_test(a_job_sees_what_was_done_before_and_its_waiter_what_it_did),
-    cmocka_unit_test(a_job_may_free_itself),
-    cmocka_unit_test(jobs_of_one_priority_begin_in_order),
-    cmocka_unit_test(high_goes_before_normal_and_normal_before_low),
-    cmocka_unit_test(no_priority_starves),
-    cmocka_unit_test(jobs_from_outside_begin_beside_one_that_submits_itself),
-    cmocka_unit_test(jobs_of_a_job_begin_beside_one_that_submits_itself),
-    cmocka_unit_test(jobs_in_a_busy_workers_deque_begin_on_another),
-    cmocka_unit_test(timers_jobs_begin_beside_one_that_submits_itself),
-    cmocka_unit_test(jobs_that_follow_begin_beside_one_that_submits_itself),
-    cmocka_unit_test(a_waiter_may_free_the_group_at_once),
-    cmocka_unit_test(a_wait_for_a_group_times_out_not_early),
-    cmocka_unit_test(a_follower_runs_after_the_last_job_and_sees_all),
-    cmocka_unit_test(a_worker_that_waits_runs_jobs_on_top_to_a_bound),
-    cmocka_unit_test(forked_jobs_are_joined_with_their_results),
-    cmocka_unit_test(a_loop_visits_each_number_once),
-    cmocka_unit_test(timers_run_once_and_not_early),
-    cmocka_unit_test(a_sooner_timer_moves_the_alarm),
-    cmocka_unit_test(a_timer_may_be_set_again),
-};
-
-TEST_MAIN(tests)

@@ -69,9 +69,7 @@ static void block_and_meet(void *context) {
     ilk_pool_did_block();
 }
 
-static void nothing(void *context) {
-    (void)context;
-}
+static void nothing(void *context) {}
 
 enum { MOST_JOBS = 8 };
 
@@ -93,8 +91,7 @@ static void run_meeting(ilk_pool *pool, struct meeting *meeting, uint32_t count,
 
 /* ---- Blocking ---- */
 /* contract: ilk_pool_did_block, ilk_pool_will_block */
-static void blocking_jobs_run_at_once_on_fewer_threads(void **state) {
-    (void)state;
+TEST(blocking_jobs_run_at_once_on_fewer_threads) {
     ilk_pool *pool = pool_make((ilk_pool_options){.threads = 2});
     struct meeting meeting;
     for (int round = 0; round < stress_rounds(200); round++) {
@@ -105,8 +102,7 @@ static void blocking_jobs_run_at_once_on_fewer_threads(void **state) {
     pool_end(pool);
 }
 
-static void spare_threads_end_down_to_those_that_are_kept(void **state) {
-    (void)state;
+TEST(spare_threads_end_down_to_those_that_are_kept) {
     ilk_pool *pool = pool_make((ilk_pool_options){.threads = 2, .idle_ns = MILLISECONDS(1)});
     struct meeting meeting;
     for (int round = 0; round < stress_rounds(20); round++) {
@@ -118,8 +114,7 @@ static void spare_threads_end_down_to_those_that_are_kept(void **state) {
 }
 
 /* All are idle for the same time: one stays, and the pool goes on. */
-static void threads_whose_time_is_up_together_leave_one(void **state) {
-    (void)state;
+TEST(threads_whose_time_is_up_together_leave_one) {
     ilk_pool *pool =
         pool_make((ilk_pool_options){.threads = 4, .kept_threads = 1, .idle_ns = MILLISECONDS(1)});
     struct meeting meeting;
@@ -132,8 +127,7 @@ static void threads_whose_time_is_up_together_leave_one(void **state) {
 }
 
 /* It must not be a thread leak either, which ThreadSanitizer reports when the process ends. */
-static void a_pool_may_last_until_the_process_ends(void **state) {
-    (void)state;
+TEST(a_pool_may_last_until_the_process_ends) {
     static ilk_pool *pool;
     pool = pool_make((ilk_pool_options){.threads = 4, .kept_threads = 1, .idle_ns = MILLISECONDS(1)});
     struct meeting meeting;
@@ -141,8 +135,7 @@ static void a_pool_may_last_until_the_process_ends(void **state) {
     await_threads(pool, 1);
 }
 /* contract: pool.E */
-static void one_submission_of_many_jobs_starts_as_many_threads(void **state) {
-    (void)state;
+TEST(one_submission_of_many_jobs_starts_as_many_threads) {
     ilk_pool *pool = pool_make((ilk_pool_options){.threads = 4, .kept_threads = 1});
     struct meeting meeting = {.group = {0}};
     ilk_barrier_init(&meeting.barrier, 4);
@@ -158,8 +151,7 @@ static void one_submission_of_many_jobs_starts_as_many_threads(void **state) {
     pool_end(pool);
 }
 /* contract: ilk_pool_get_info */
-static void there_are_never_more_threads_than_the_most(void **state) {
-    (void)state;
+TEST(there_are_never_more_threads_than_the_most) {
     ilk_pool *pool = pool_make((ilk_pool_options){.threads = 2, .max_threads = 3});
     struct meeting meeting = {.group = {0}};
     ilk_group late = {0};
@@ -262,8 +254,7 @@ static void *end_cancelled(void *context) {
 
 /* The submission says that all threads are blocked, the end joins a thread. */
 /* contract: pool.I */
-static void no_call_is_a_cancellation_point(void **state) {
-    (void)state;
+TEST(no_call_is_a_cancellation_point) {
     const int standard_error = dup(STDERR_FILENO);
     const int none = open("/dev/null", O_WRONLY);
     check(standard_error >= 0 && none >= 0 && dup2(none, STDERR_FILENO) == STDERR_FILENO);
@@ -289,8 +280,7 @@ static void no_call_is_a_cancellation_point(void **state) {
     check(goes_on(end_cancelled, pool, NULL));
 }
 /* contract: ilk_pool_will_block */
-static void a_default_limit_of_threads_is_told_of_once(void **state) {
-    (void)state;
+TEST(a_default_limit_of_threads_is_told_of_once) {
     check_equal(notes_of((ilk_pool_options){.name = "capped", .threads = 1}, 65), 1);
     check_equal(notes_of((ilk_pool_options){.name = "capped", .threads = 1, .max_threads = 2}, 2), 0);
 }
@@ -309,8 +299,7 @@ static void block_for_a_group(void *context) {
     ilk_pool_did_block();
 }
 /* contract: pool.G */
-static void a_job_may_wait_for_a_group_between_will_and_did_block(void **state) {
-    (void)state;
+TEST(a_job_may_wait_for_a_group_between_will_and_did_block) {
     ilk_pool *pool = pool_make((ilk_pool_options){.threads = 1});
     for (int round = 0; round < stress_rounds(200); round++) {
         struct waiting waiting = {.pool = pool};
@@ -348,8 +337,7 @@ static void fork_submit_join(void *context) {
     nested--;
 }
 /* contract: pool.G */
-static void a_join_finds_its_job_beneath_others(void **state) {
-    (void)state;
+TEST(a_join_finds_its_job_beneath_others) {
     enum { LEVELS = 200 };
     static struct level levels[LEVELS];
     ILK_ATOMIC(int) deepest = 0;
@@ -393,8 +381,7 @@ static void look(void *context) {
     ilk_pool_did_block();
 }
 
-static void threads_are_as_asked(void **state) {
-    (void)state;
+TEST(threads_are_as_asked) {
     enum { COUNT = 5 };
     const int own = getpriority(PRIO_PROCESS, 0);
     const int more = own <= 16 ? 3 : 0;
@@ -441,8 +428,7 @@ static bool has_thread(const char *name) {
 }
 
 /* The system keeps 15 bytes of a thread's name: the pool's, and a number or a word. */
-static void names_of_threads_are_cut_between_characters(void **state) {
-    (void)state;
+TEST(names_of_threads_are_cut_between_characters) {
     static const char *const names[] = {
         "\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4",
         "n\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4"};
@@ -467,8 +453,7 @@ static void names_of_threads_are_cut_between_characters(void **state) {
     }
 }
 /* contract: ilk_pool_create */
-static void options_that_cannot_be_are_refused(void **state) {
-    (void)state;
+TEST(options_that_cannot_be_are_refused) {
     ilk_pool *const untouched = (ilk_pool *)state;
     ilk_pool *pool = untouched;
     const ilk_pool_options wrong[] = {
@@ -504,8 +489,7 @@ static uint64_t others_use(void) {
 
 /* Also those beyond the target that are kept, however short their idle time. */
 /* contract: pool.F */
-static void idle_threads_use_no_processor(void **state) {
-    (void)state;
+TEST(idle_threads_use_no_processor) {
     ilk_pool *pool = pool_make((ilk_pool_options){.threads = 2, .kept_threads = 4, .idle_ns = 1});
     struct meeting meeting;
     run_meeting(pool, &meeting, 4, block_and_meet);
@@ -519,8 +503,7 @@ static void idle_threads_use_no_processor(void **state) {
 
 /* ---- Refused ---- */
 /* contract: ilk_pool_create */
-static void a_pool_goes_on_with_the_threads_there_are(void **state) {
-    (void)state;
+TEST(a_pool_goes_on_with_the_threads_there_are) {
     allow(1);
     ilk_pool *pool = pool_make((ilk_pool_options){.threads = 3});
     check_equal(ilk_pool_get_info(pool).threads, 1);
@@ -546,17 +529,14 @@ static void a_pool_goes_on_with_the_threads_there_are(void **state) {
         check(i < 100000);
         pool_submit(pool, &more[i], nothing, NULL, &meeting.group);
         const uint64_t next = ilk_deadline_in_ns(MILLISECONDS(1));
-        while (ilk_now_ns() < next) {
-            sched_yield();
-        }
+        yield_while(ilk_now_ns() < next);
     }
     meet(&meeting.barrier);
     group_await(&meeting.group);
     pool_end(pool);
 }
 /* contract: ilk_pool_create */
-static void a_pool_without_any_thread_is_no_memory(void **state) {
-    (void)state;
+TEST(a_pool_without_any_thread_is_no_memory) {
     allow(0);
     ilk_pool *const untouched = (ilk_pool *)state;
     ilk_pool *pool = untouched;
@@ -567,8 +547,7 @@ static void a_pool_without_any_thread_is_no_memory(void **state) {
 
 /* The only thread blocks for a job while the system refuses another: the next submission asks again. */
 /* contract: ilk_pool_create */
-static void a_refused_thread_is_asked_for_again(void **state) {
-    (void)state;
+TEST(a_refused_thread_is_asked_for_again) {
     for (int round = 0; round < stress_rounds(50); round++) {
         ilk_pool *pool = pool_make((ilk_pool_options){.threads = 1});
         struct meeting meeting = {.group = {0}};
@@ -576,9 +555,7 @@ static void a_refused_thread_is_asked_for_again(void **state) {
         ilk_barrier_init(&meeting.barrier, 2);
         allow(0);
         pool_submit(pool, &meeting.jobs[0], block_and_meet, &meeting.barrier, &meeting.group);
-        while (ilk_pool_get_info(pool).blocked == 0) {
-            sched_yield();
-        }
+        yield_while(ilk_pool_get_info(pool).blocked == 0);
         pool_submit(pool, &meeting.jobs[1], meet, &meeting.barrier, &meeting.group);
         check_equal(ilk_pool_get_info(pool).refused, 1);
         check_equal(ilk_pool_get_info(pool).threads, 1);
@@ -607,8 +584,7 @@ static void wait_for_low_child(void *context) {
 /* The only thread's job waits for one that no other thread begins: the pool may have more threads, and the system has
  * none. */
 /* contract: pool.G */
-static void a_job_that_waits_finds_its_own_where_threads_are_refused(void **state) {
-    (void)state;
+TEST(a_job_that_waits_finds_its_own_where_threads_are_refused) {
     struct parent parent = {.pool = pool_make((ilk_pool_options){.threads = 1})};
     ilk_group group = {0};
     allow(0);
@@ -625,7 +601,6 @@ static void exit_thread(void *context) {
     pthread_exit(context);
 }
 static void forget(void *context) {
-    (void)context;
     ilk_pool_will_block();
 }
 static void run_one(void (*function)(void *)) {
@@ -637,19 +612,15 @@ static void run_one(void (*function)(void *)) {
     pool_end(pool);
 }
 static void end_thread(void *context) {
-    (void)context;
     run_one(exit_thread);
 }
 static void forget_did_block(void *context) {
-    (void)context;
     run_one(forget);
 }
 static void did_block_alone(void *context) {
-    (void)context;
     ilk_pool_did_block();
 }
 static void did_without_will(void *context) {
-    (void)context;
     ilk_pool_will_block(); /* not a thread of a pool: nothing */
     ilk_pool_did_block();
     run_one(did_block_alone);
@@ -663,7 +634,6 @@ static void fork_only(void *context) {
     ilk_pool_fork(forked->pool, &forked->job, nothing, NULL);
 }
 static void join_elsewhere(void *context) {
-    (void)context;
     struct forked forked = {.pool = pool_make((ilk_pool_options){.threads = 1})};
     ilk_group group = {0};
     ilk_job job;
@@ -672,34 +642,9 @@ static void join_elsewhere(void *context) {
     ilk_pool_join(forked.pool, &forked.job);
 }
 /* contract: ilk_pool_did_block, ilk_pool_fork, ilk_pool_join, ilk_pool_will_block, pool.I */
-static void misuse_is_reported(void **state) {
-    (void)state;
+TEST(misuse_is_reported) {
     expect_misuse(end_thread, NULL, "ilk_pool_submit", "ended its thread");
     expect_misuse(forget_did_block, NULL, "ilk_pool_did_block", "between will_block and did_block");
     expect_misuse(did_without_will, NULL, "ilk_pool_did_block", "between will_block and did_block");
     expect_misuse(join_elsewhere, NULL, "ilk_pool_join", "another thread");
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(blocking_jobs_run_at_once_on_fewer_threads),
-    cmocka_unit_test(no_call_is_a_cancellation_point),
-    cmocka_unit_test(spare_threads_end_down_to_those_that_are_kept),
-    cmocka_unit_test(threads_whose_time_is_up_together_leave_one),
-    cmocka_unit_test(a_pool_may_last_until_the_process_ends),
-    cmocka_unit_test(one_submission_of_many_jobs_starts_as_many_threads),
-    cmocka_unit_test(there_are_never_more_threads_than_the_most),
-    cmocka_unit_test(a_default_limit_of_threads_is_told_of_once),
-    cmocka_unit_test(a_job_may_wait_for_a_group_between_will_and_did_block),
-    cmocka_unit_test(a_join_finds_its_job_beneath_others),
-    cmocka_unit_test(threads_are_as_asked),
-    cmocka_unit_test(names_of_threads_are_cut_between_characters),
-    cmocka_unit_test(options_that_cannot_be_are_refused),
-    cmocka_unit_test(idle_threads_use_no_processor),
-    cmocka_unit_test(a_pool_goes_on_with_the_threads_there_are),
-    cmocka_unit_test(a_pool_without_any_thread_is_no_memory),
-    cmocka_unit_test(a_refused_thread_is_asked_for_again),
-    cmocka_unit_test(a_job_that_waits_finds_its_own_where_threads_are_refused),
-    cmocka_unit_test(misuse_is_reported),
-};
-
-TEST_MAIN(tests)

@@ -14,9 +14,7 @@ static ilk_pool *make(uint32_t threads, uint32_t most) {
     return pool_make((ilk_pool_options){.threads = threads, .max_threads = most});
 }
 
-static void nothing(void *context) {
-    (void)context;
-}
+static void nothing(void *context) {}
 
 static void await_blocked(ilk_pool *pool, uint32_t blocked) {
     const uint64_t deadline = far_limit();
@@ -51,8 +49,7 @@ static void wait_for_x(void *context) {
 
 /*  A submits X, then Y, and waits for X. Y, last in the deque, waits for A: on top of A it would bury it. */
 /* contract: pool.G */
-static void waits_without_a_cycle_end(void **state) {
-    (void)state;
+TEST(waits_without_a_cycle_end) {
     for (uint32_t threads = 1; threads <= 3; threads++) {
         for (int round = 0; round < stress_rounds(100); round++) {
             ilk_pool *pool = make(threads, 0);
@@ -84,7 +81,6 @@ static void other_part(void *context) {
 }
 
 static void loop_part(void *context, size_t first, size_t last) {
-    (void)last;
     if (first == 1) {
         other_part(context);
     } else {
@@ -124,8 +120,7 @@ static void run_outsider(void *context) {
  *                                                        submits an outsider
  *                              the part ends when the outsider has run: not on top of A, so on a third thread       */
 /* contract: pool.G */
-static void a_job_that_waits_has_no_others_on_top(void **state) {
-    (void)state;
+TEST(a_job_that_waits_has_no_others_on_top) {
     ilk_pool *pool = make(2, 0);
     for (enum kind kind = LOOP; kind < KINDS; kind++) {
         struct outsider outsider = {.pool = pool, .kind = kind, .stage = STAGE_INIT};
@@ -167,8 +162,7 @@ static void fork_and_join_later(void *context) {
     waits_below = false;
 }
 /* contract: pool.G */
-static void a_join_runs_what_the_forked_job_has_forked_elsewhere(void **state) {
-    (void)state;
+TEST(a_join_runs_what_the_forked_job_has_forked_elsewhere) {
     ilk_pool *pool = make(2, 2);
     for (int round = 0; round < stress_rounds(100); round++) {
         struct forks forks = {.pool = pool, .stage = STAGE_INIT};
@@ -209,8 +203,7 @@ static void run_split(void *context) {
  *   ends 0 and 1, waits for 2
  *   runs 3                                                                                          */
 /* contract: pool.G */
-static void a_loop_that_waits_runs_parts_that_were_split_off_elsewhere(void **state) {
-    (void)state;
+TEST(a_loop_that_waits_runs_parts_that_were_split_off_elsewhere) {
     ilk_pool *pool = make(2, 2);
     for (int round = 0; round < stress_rounds(100); round++) {
         struct split split = {.pool = pool, .third_runs = STAGE_INIT};
@@ -237,7 +230,6 @@ static void run_child(void *context) {
 }
 
 static void run_stranger(void *context) {
-    (void)context;
     check(!waits_below);
 }
 
@@ -253,8 +245,7 @@ static void wait_for_child(void *context) {
 
 /* In its own deque, between others; or, where the only thread is its own, in the queues. */
 /* contract: pool.G */
-static void a_job_that_waits_finds_its_own_among_others(void **state) {
-    (void)state;
+TEST(a_job_that_waits_finds_its_own_among_others) {
     const ilk_priority priorities[] = {ILK_PRIORITY_NORMAL, ILK_PRIORITY_HIGH, ILK_PRIORITY_LOW};
     for (int i = 0; i < 3; i++) {
         ilk_pool *pool = make(1, 1);
@@ -275,8 +266,7 @@ static void wait_for_late(void *context) {
 
 /* The only thread sleeps already when the job comes: from outside, and from a timer. */
 /* contract: pool.G */
-static void a_job_that_waits_finds_one_that_comes_later(void **state) {
-    (void)state;
+TEST(a_job_that_waits_finds_one_that_comes_later) {
     for (int by_timer = 0; by_timer < 2; by_timer++) {
         ilk_pool *pool = make(1, 1);
         struct family family = {.pool = pool};
@@ -331,8 +321,7 @@ static void wait_and_tell(void *context) {
  *                                  submits the child between two others, and blocks until A goes on
  *  finds it in B's deque                                                                                  */
 /* contract: pool.G */
-static void the_last_thread_that_blocks_lets_the_others_search(void **state) {
-    (void)state;
+TEST(the_last_thread_that_blocks_lets_the_others_search) {
     ilk_pool *pool = make(2, 2);
     struct last_thread last = {.family = {.pool = pool}, .stage = STAGE_INIT};
     ilk_latch_init(&last.waited, 1);
@@ -367,8 +356,7 @@ static void hold_worker(void *context) {
 /* The child and its neighbours are LOW. Its parent comes with others, of which a part is in the backlog then, and of
  * NORMAL ones another in the deque. */
 /* contract: pool.G */
-static void a_search_loses_no_other_job(void **state) {
-    (void)state;
+TEST(a_search_loses_no_other_job) {
     const ilk_priority priorities[] = {ILK_PRIORITY_NORMAL, ILK_PRIORITY_LOW};
     for (int i = 0; i < 2; i++) {
         ilk_pool *pool = make(1, 1);
@@ -396,8 +384,7 @@ struct two_waits {
 /*  A, asleep for its job      B, asleep for its own, later: all threads are blocked
  *  the job of A comes: A finds it, though B sleeps as well; then B's                                      */
 /* contract: pool.G */
-static void every_job_that_sleeps_where_all_are_blocked_is_woken(void **state) {
-    (void)state;
+TEST(every_job_that_sleeps_where_all_are_blocked_is_woken) {
     ilk_pool *pool = make(2, 2);
     struct two_waits waits = {.families = {{.pool = pool}, {.pool = pool}}};
     for (uint32_t i = 0; i < 2; i++) {
@@ -427,8 +414,7 @@ static void wait_until_now_for_child(void *context) {
     waits_below = false;
 }
 /* contract: ilk_group_wait_until */
-static void a_job_that_waits_begins_no_other_after_its_limit(void **state) {
-    (void)state;
+TEST(a_job_that_waits_begins_no_other_after_its_limit) {
     ilk_pool *pool = make(1, 1);
     struct family family = {.pool = pool};
     pool_submit_as(pool, &family.parent, wait_until_now_for_child, &family, &family.all, ILK_PRIORITY_NORMAL);
@@ -452,8 +438,7 @@ static void block_for_child(void *context) {
 
 /* A worker that took it itself would be faster than the thread that has to wake up: planted, it fails at once. */
 /* contract: pool.G */
-static void between_will_and_did_block_a_wait_runs_nothing(void **state) {
-    (void)state;
+TEST(between_will_and_did_block_a_wait_runs_nothing) {
     ilk_pool *pool = make(1, 0);
     for (int round = 0; round < stress_rounds(200); round++) {
         struct family family = {.pool = pool};
@@ -468,8 +453,7 @@ static void between_will_and_did_block_a_wait_runs_nothing(void **state) {
 
 /* A worker has slept for the group, whose pool is destroyed: AddressSanitizer sees what a follower touches. */
 /* contract: ilk_group_follow */
-static void a_job_may_follow_a_group_whose_pool_is_gone(void **state) {
-    (void)state;
+TEST(a_job_may_follow_a_group_whose_pool_is_gone) {
     ilk_pool *first = make(2, 0), *second = make(1, 0);
     struct outsider outsider = {.pool = first, .kind = GROUP, .stage = STAGE_INIT};
     ilk_group group = {0}, done = {0};
@@ -535,8 +519,7 @@ static void begin_member(struct offspring *offspring, int generation) {
     }
 }
 /* contract: ilk_pool_wait_idle_until */
-static void idle_is_when_jobs_timers_and_followers_have_ended(void **state) {
-    (void)state;
+TEST(idle_is_when_jobs_timers_and_followers_have_ended) {
     ilk_pool *pool = make(2, 0);
     check_equal(ilk_pool_wait_idle_until(pool, far_limit()), ILK_OK);
     for (int round = 0; round < stress_rounds(300); round++) {
@@ -574,8 +557,7 @@ static void begin_to_wait_idle(struct idle_waiter *waiter) {
     thread_await_sleep(&waiter->thread);
 }
 /* contract: ilk_pool_wait_idle_until */
-static void a_pool_with_a_timer_is_idle_when_that_is_cancelled(void **state) {
-    (void)state;
+TEST(a_pool_with_a_timer_is_idle_when_that_is_cancelled) {
     ilk_pool *pool = make(1, 0);
     ilk_timer timer;
     ilk_timer_init(&timer, nothing, NULL);
@@ -623,8 +605,7 @@ static void close_now(void *context) {
  *                                              not idle yet
  *                   ends                       idle                  */
 /* contract: ilk_pool_close, ilk_pool_close_now, ilk_pool_wait_idle_until, ilk_pool_wait_until */
-static void a_pool_is_idle_and_a_group_over_when_all_is_handed_back(void **state) {
-    (void)state;
+TEST(a_pool_is_idle_and_a_group_over_when_all_is_handed_back) {
     ilk_pool *pool = make(1, 1);
     struct handing_back handing = {
         .pool = pool, .first_runs = STAGE_INIT, .second_is_handed_back = STAGE_INIT};
@@ -669,8 +650,7 @@ static void reach_stage(void *context) {
 }
 
 /* The other pool ends when a job has run that stands behind the one that waits. */
-static void a_wait_for_another_pool_lets_a_thread_take_over(void **state) {
-    (void)state;
+TEST(a_wait_for_another_pool_lets_a_thread_take_over) {
     for (int is_closed = 0; is_closed < 2; is_closed++) {
         ilk_pool *pool = make(1, 0);
         struct other_pool other = {.pool = make(1, 0), .is_closed = is_closed == 1, .stage = STAGE_INIT};
@@ -716,8 +696,7 @@ static void wait_under_the_lock(void *context) {
 
 /* The thread that takes over begins the HIGH job first, which wants the lock. */
 /* contract: pool.G */
-static void a_lock_may_be_held_over_a_wait_where_jobs_that_want_it_call_will_block(void **state) {
-    (void)state;
+TEST(a_lock_may_be_held_over_a_wait_where_jobs_that_want_it_call_will_block) {
     for (int round = 0; round < stress_rounds(100); round++) {
         ilk_pool *pool = make(1, 0);
         struct locked_wait self = {.pool = pool};
@@ -727,25 +706,3 @@ static void a_lock_may_be_held_over_a_wait_where_jobs_that_want_it_call_will_blo
         pool_end(pool);
     }
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(waits_without_a_cycle_end),
-    cmocka_unit_test(a_job_that_waits_has_no_others_on_top),
-    cmocka_unit_test(a_join_runs_what_the_forked_job_has_forked_elsewhere),
-    cmocka_unit_test(a_loop_that_waits_runs_parts_that_were_split_off_elsewhere),
-    cmocka_unit_test(a_job_that_waits_finds_its_own_among_others),
-    cmocka_unit_test(a_job_that_waits_finds_one_that_comes_later),
-    cmocka_unit_test(the_last_thread_that_blocks_lets_the_others_search),
-    cmocka_unit_test(a_search_loses_no_other_job),
-    cmocka_unit_test(every_job_that_sleeps_where_all_are_blocked_is_woken),
-    cmocka_unit_test(a_job_that_waits_begins_no_other_after_its_limit),
-    cmocka_unit_test(between_will_and_did_block_a_wait_runs_nothing),
-    cmocka_unit_test(a_lock_may_be_held_over_a_wait_where_jobs_that_want_it_call_will_block),
-    cmocka_unit_test(a_job_may_follow_a_group_whose_pool_is_gone),
-    cmocka_unit_test(idle_is_when_jobs_timers_and_followers_have_ended),
-    cmocka_unit_test(a_pool_with_a_timer_is_idle_when_that_is_cancelled),
-    cmocka_unit_test(a_pool_is_idle_and_a_group_over_when_all_is_handed_back),
-    cmocka_unit_test(a_wait_for_another_pool_lets_a_thread_take_over),
-};
-
-TEST_MAIN(tests)

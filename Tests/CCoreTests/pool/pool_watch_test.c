@@ -102,7 +102,6 @@ static void wait_when_both_run(void *group) {
 /*  store-0: a job of "left"       store-1: a job of "right"
  *   waits for "right"              waits for "left" */
 static void cross(void *unused) {
-    (void)unused;
     begin(2);
     submit(0, wait_when_both_run, &right, &left);
     submit(1, wait_when_both_run, &left, &right);
@@ -117,8 +116,7 @@ static void cross(void *unused) {
     end();
 }
 
-static void two_groups_that_wait_for_each_other_are_a_cycle(void **state) {
-    (void)state;
+TEST(two_groups_that_wait_for_each_other_are_a_cycle) {
     expect_kill(cross);
 }
 
@@ -127,7 +125,6 @@ static void two_groups_that_wait_for_each_other_are_a_cycle(void **state) {
 static ilk_mutex mutex;
 
 static void want_mutex(void *unused) {
-    (void)unused;
     ilk_mutex_lock(&mutex);
 }
 
@@ -140,7 +137,6 @@ static void hold_mutex(void) {
 static const char *awaited; /* by the thread that holds the mutex */
 
 static void see_cycle(void *unused) {
-    (void)unused;
     await_report("cycle 1: ");
     expect(awaited);
     expect(call("waits for mutex", &mutex, "mutex"));
@@ -174,9 +170,8 @@ static void destroy_pool_with_mutex(void *unused) {
     hold_mutex();
     awaited = "waits for the end of pool \"store\"";
     submit(0, want_mutex, unused, NULL);
-    while (ilk_atomic_load(&mutex.word, memory_order_relaxed) >> 31 == 0) {
-        sched_yield(); /* until the job waits: it has begun */
-    }
+    yield_while(ilk_atomic_load(&mutex.word, memory_order_relaxed) >> 31 ==
+                0); /* until the job waits: it has begun */
     static struct thread watcher;
     thread_start(&watcher, see_cycle, NULL);
     ilk_pool_destroy(pool);
@@ -194,8 +189,7 @@ static void run_loop_with_mutex(void *unused) {
     check(ilk_pool_for(pool, 0, 100, 1, want_mutex_in_part, unused));
 }
 
-static void a_cycle_leads_through_a_pool_and_a_mutex(void **state) {
-    (void)state;
+TEST(a_cycle_leads_through_a_pool_and_a_mutex) {
     expect_kill(wait_for_group_with_mutex);
     expect_kill(wait_for_pool_with_mutex);
     expect_kill(destroy_pool_with_mutex);
@@ -207,7 +201,6 @@ static void a_cycle_leads_through_a_pool_and_a_mutex(void **state) {
 static ilk_job forked;
 
 static void wait_for_left_elsewhere(void *unused) {
-    (void)unused;
     stage_reach(&begun, 1);
     check_equal(ilk_group_wait_until(&left, ILK_FOREVER), ILK_OK);
 }
@@ -257,8 +250,7 @@ static void join_beneath_a_join(void *unused) {
     end();
 }
 
-static void a_join_and_a_group_are_a_cycle(void **state) {
-    (void)state;
+TEST(a_join_and_a_group_are_a_cycle) {
     expect_kill(join_across);
     expect_kill(join_beneath_a_join);
 }
@@ -266,13 +258,11 @@ static void a_join_and_a_group_are_a_cycle(void **state) {
 /* ---- On top of a wait ---- */
 
 static void hold_place(void *unused) {
-    (void)unused;
     stage_reach(&begun, 1);
     stage_await(&may_go_on, 2);
 }
 
 static void run_on_top(void *unused) {
-    (void)unused;
     stage_reach(&begun, 2);
     stage_await(&may_go_on, 1);
 }
@@ -311,15 +301,13 @@ static void see_a_job_on_top(void *unused) {
     end();
 }
 
-static void a_worker_does_not_wait_while_it_runs_a_job_on_top(void **state) {
-    (void)state;
+TEST(a_worker_does_not_wait_while_it_runs_a_job_on_top) {
     expect_kill(see_a_job_on_top);
 }
 
 /* ---- Beyond a limit ---- */
 
 static void keep_hang(const ilk_report *hang, void *unused) {
-    (void)unused;
     if (hang->kind == ILK_REPORT_HANG && strstr(hang->text, "waits for group") != NULL) {
         snprintf(report, sizeof report, "%s", hang->text);
         stage_reach(&begun, 2);
@@ -338,17 +326,6 @@ static void wait_beyond_limit(void *unused) {
     end();
 }
 
-static void a_wait_for_a_group_beyond_the_limit_is_reported(void **state) {
-    (void)state;
+TEST(a_wait_for_a_group_beyond_the_limit_is_reported) {
     expect_kill(wait_beyond_limit);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(two_groups_that_wait_for_each_other_are_a_cycle),
-    cmocka_unit_test(a_cycle_leads_through_a_pool_and_a_mutex),
-    cmocka_unit_test(a_join_and_a_group_are_a_cycle),
-    cmocka_unit_test(a_worker_does_not_wait_while_it_runs_a_job_on_top),
-    cmocka_unit_test(a_wait_for_a_group_beyond_the_limit_is_reported),
-};
-
-TEST_MAIN(tests)

@@ -146,8 +146,7 @@ static void create_at_the_limit(ilk_status (*create)(size_t capacity, size_t ele
     check(tried > 0 || slot > (size_t)PTRDIFF_MAX - overhead);
 }
 /* contract: ilk_mpmc_create, ilk_spsc_create */
-static void sizes_at_the_limit_are_told_from_those_above_it(void **state) {
-    (void)state;
+TEST(sizes_at_the_limit_are_told_from_those_above_it) {
     static const size_t sizes[] = {1, 3, 8, 24, 4096, PTRDIFF_MAX / 2, PTRDIFF_MAX - 1024};
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
         create_at_the_limit(try_spsc, sizes[s], 0);
@@ -192,8 +191,7 @@ static ilk_status make_wait_set(void) {
     return status;
 }
 /* contract: ilk_mpmc_create, ilk_pool_create, ilk_set_name, ilk_spsc_create, ilk_wait_set_create */
-static void every_failing_allocation_answers_no_memory(void **state) {
-    (void)state;
+TEST(every_failing_allocation_answers_no_memory) {
     fail_every_allocation(make_spsc);
     fail_every_allocation(make_mpmc);
     fail_every_allocation(make_pool);
@@ -201,8 +199,7 @@ static void every_failing_allocation_answers_no_memory(void **state) {
     fail_every_allocation(make_wait_set);
 }
 /* contract: ilk_set_name */
-static void an_earlier_name_outlives_a_failure(void **state) {
-    (void)state;
+TEST(an_earlier_name_outlives_a_failure) {
     int object = 0;
     char name[ILK_NAME_SIZE];
     check_equal(ilk_set_name(&object, "first"), ILK_OK);
@@ -219,11 +216,9 @@ static void an_earlier_name_outlives_a_failure(void **state) {
 /* ---- Calls that never allocate ---- */
 
 static bool never(void *unused) {
-    (void)unused;
     return false;
 }
 static void wait_in_everything(void *context) {
-    (void)context;
     ilk_wait_set *set = NULL;
     check_equal(ilk_wait_set_create(&set), ILK_OK);
     calls = 0;
@@ -272,21 +267,16 @@ static void wait_in_everything(void *context) {
     ilk_wait_set_destroy(set);
 }
 /* contract: condition.h, ilk_mutex_lock, ilk_wait_set_wait_until, ilk_wait_set_wake */
-static void locks_and_their_waits_never_allocate(void **state) {
-    (void)state;
+TEST(locks_and_their_waits_never_allocate) {
     wait_in_everything(NULL);
     struct thread thread; /* nor for a thread's first use */
     thread_start(&thread, wait_in_everything, NULL);
     thread_join(&thread);
 }
 
-static void ignore_event(void *context, ilk_ring_event event) {
-    (void)context;
-    (void)event;
-}
+static void ignore_event(void *context, ilk_ring_event event) {}
 /* contract: ilk_mpmc_create, ilk_spsc_create, mpmc.E, spsc.E */
-static void rings_allocate_at_creation_only(void **state) {
-    (void)state;
+TEST(rings_allocate_at_creation_only) {
     ilk_spsc *spsc = NULL;
     ilk_mpmc *mpmc = NULL;
     check_equal(ilk_spsc_create(&spsc, 3, sizeof(int)), ILK_OK);
@@ -330,15 +320,9 @@ struct allocating {
     long of_worker; /* allocations on the worker's thread */
 };
 
-static void do_nothing(void *context) {
-    (void)context;
-}
+static void do_nothing(void *context) {}
 
-static void visit_nothing(void *context, size_t first, size_t end) {
-    (void)context;
-    (void)first;
-    (void)end;
-}
+static void visit_nothing(void *context, size_t first, size_t end) {}
 
 /* Everything a job does with its pool; more jobs than a deque holds. */
 static void use_pool(void *context) {
@@ -360,8 +344,7 @@ static void use_pool(void *context) {
     allocating->of_worker = calls;
 }
 /* contract: pool.E */
-static void a_pool_allocates_for_threads_only(void **state) {
-    (void)state;
+TEST(a_pool_allocates_for_threads_only) {
     static struct allocating allocating;
     const ilk_pool_options options = {.threads = 1, .max_threads = 1};
     check_equal(ilk_pool_create(&allocating.pool, &options), ILK_OK);
@@ -397,14 +380,3 @@ static void a_pool_allocates_for_threads_only(void **state) {
     check_equal(allocating.of_worker, 0);
     ilk_pool_destroy(allocating.pool);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_pool_allocates_for_threads_only),
-    cmocka_unit_test(every_failing_allocation_answers_no_memory),
-    cmocka_unit_test(sizes_at_the_limit_are_told_from_those_above_it),
-    cmocka_unit_test(an_earlier_name_outlives_a_failure),
-    cmocka_unit_test(locks_and_their_waits_never_allocate),
-    cmocka_unit_test(rings_allocate_at_creation_only),
-};
-
-TEST_MAIN(tests)

@@ -66,10 +66,7 @@ static void join(struct scheduled *thread) {
 static void run_at(int priority, thread_body *body, ilk_mutex *mutex) {
     thread_share_one_core();
     struct scheduled thread;
-    if (!start_at(&thread, priority, body, mutex)) {
-        print_message("skipped: no right to SCHED_FIFO here\n");
-        skip();
-    }
+    skip_if(!start_at(&thread, priority, body, mutex), "no right to SCHED_FIFO here");
     join(&thread);
 }
 
@@ -122,8 +119,7 @@ static void own_below_a_waiter(void *context) {
     check_equal(effective_priority(), OWNER);
 }
 
-static void the_owner_runs_at_the_priority_of_its_highest_waiter(void **state) {
-    (void)state;
+TEST(the_owner_runs_at_the_priority_of_its_highest_waiter) {
     for (int inherits = 0; inherits < 2; inherits++) { /* without: the control */
         ilk_mutex mutex;
         ilk_mutex_init(&mutex, inherits == 1);
@@ -144,14 +140,11 @@ static void own_below_two_waiters(void *context) {
     check_equal(below.place, 2);
 }
 /* contract: mutex.B */
-static void an_inheriting_mutex_goes_to_the_sleeper_of_highest_priority(void **state) {
-    (void)state;
+TEST(an_inheriting_mutex_goes_to_the_sleeper_of_highest_priority) {
     ilk_mutex mutex;
     ilk_mutex_init(&mutex, true);
-    if (ilk_atomic_load(&mutex.settings, memory_order_relaxed) == 0) {
-        print_message("skipped: there is no priority inheritance in this build\n");
-        skip();
-    }
+    skip_if(ilk_atomic_load(&mutex.settings, memory_order_relaxed) == 0,
+            "there is no priority inheritance in this build");
     run_at(OWNER, own_below_two_waiters, &mutex);
 }
 
@@ -170,8 +163,7 @@ static void own_below_a_waiter_that_gives_up(void *context) {
     ilk_mutex_unlock(self->mutex);
 }
 /* contract: ilk_mutex_lock_until */
-static void a_waiter_that_gives_up_lends_no_priority(void **state) {
-    (void)state;
+TEST(a_waiter_that_gives_up_lends_no_priority) {
     for (int inherits = 0; inherits < 2; inherits++) { /* without: the control */
         ilk_mutex mutex;
         ilk_mutex_init(&mutex, inherits == 1);
@@ -250,8 +242,7 @@ static void wait_for_what_is_held(void *context) {
     }
 }
 /* contract: ilk_latch_wait_until, ilk_semaphore_wait, mutex.C, rwlock.D, semaphore.C */
-static void a_limit_that_has_passed_ends_a_wait_after_its_spin(void **state) {
-    (void)state;
+TEST(a_limit_that_has_passed_ends_a_wait_after_its_spin) {
     static struct held held;
     ilk_rwlock_write_lock(&held.written);
     ilk_rwlock_upgradable_lock(&held.upgradable);
@@ -283,8 +274,7 @@ void __wrap_ilk__thread_yield(void) {
 /* The writer sleeps for each of the readers, which leave one after the other, and spins once for all: its spins end in
  * 32 yields before it has WRITER and 32 for readers in slots. */
 /* contract: rwlock.H */
-static void a_writer_spins_once_however_many_readers_are_in_slots(void **state) {
-    (void)state;
+TEST(a_writer_spins_once_however_many_readers_are_in_slots) {
     enum { READERS = 8, YIELDS_OF_A_WAIT = 64 };
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     move_to_slots(&lock);
@@ -366,8 +356,7 @@ static void use_what_does_not_wait(void) {
 }
 /* contract: ilk_latch_count, ilk_latch_count_down, ilk_latch_try_wait, ilk_mutex_try_lock */
 /* contract: ilk_semaphore_signal, rwlock.F, semaphore.E */
-static void what_does_not_wait_makes_no_system_call(void **state) {
-    (void)state;
+TEST(what_does_not_wait_makes_no_system_call) {
     need_children();
     int status;
     pid_t child = fork();
@@ -376,10 +365,7 @@ static void what_does_not_wait_makes_no_system_call(void **state) {
         use_what_does_not_wait();
     }
     check_equal(waitpid(child, &status, 0), child);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 8) {
-        print_message("skipped: seccomp has no strict mode here\n");
-        skip();
-    }
+    skip_if(WIFEXITED(status) && WEXITSTATUS(status) == 8, "seccomp has no strict mode here");
     check(WIFEXITED(status)); /* not killed */
     check_equal(WEXITSTATUS(status), 7);
 }
@@ -396,17 +382,13 @@ bool __wrap_ilk__membarrier(void) {
     return __real_ilk__membarrier();
 }
 /* contract: ilk_rwlock_try_write_lock, rwlock.F */
-static void a_try_to_write_makes_one_membarrier_where_readers_leave_the_fence_out(void **state) {
-    (void)state;
+TEST(a_try_to_write_makes_one_membarrier_where_readers_leave_the_fence_out) {
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     move_to_slots(&lock);
     membarriers = 0;
     use_without_waiting(&lock);
     check_equal(membarriers, 0);
-    if (!membarrier_works()) {
-        print_message("skipped: membarrier is refused here\n");
-        skip();
-    }
+    skip_if(!membarrier_works(), "membarrier is refused here");
     move_to_fence_free(&lock);
     for (unsigned round = 1; round <= 3; round++) { /* the second without a read since the last write */
         membarriers = 0;
@@ -445,8 +427,7 @@ static void try_then_wait(void *context) {
     ilk_rwlock_read_unlock(lock);
 }
 /* contract: ilk_rwlock_try_read_lock */
-static void a_thread_that_has_only_tried_is_counted(void **state) {
-    (void)state;
+TEST(a_thread_that_has_only_tried_is_counted) {
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     move_to_slots(&lock);
     struct thread thread;
@@ -455,7 +436,6 @@ static void a_thread_that_has_only_tried_is_counted(void **state) {
     check_free_and_destroy(&lock);
 }
 
-#ifdef ILK_CHECKED
 enum { LISTED = 16 };
 static ilk_rwlock listed[LISTED];
 
@@ -466,7 +446,6 @@ static void take_all_listed(void) {
 }
 
 static void take_the_last_again(void *context) {
-    (void)context;
     take_all_listed();
     ilk_rwlock_write_lock(&listed[LISTED - 1]);
 }
@@ -477,28 +456,20 @@ static void unlock_anothers_beside_sixteen(void *context) {
 }
 
 static void unlock_elsewhere_beside_sixteen(void *context) {
-    (void)context;
     static ilk_rwlock lock;
     static struct thread thread;
     ilk_rwlock_write_lock(&lock);
     thread_start(&thread, unlock_anothers_beside_sixteen, &lock);
     thread_join(&thread);
 }
-#endif
 
-static void a_checked_build_lists_sixteen_locks_of_a_thread(void **state) {
-    (void)state;
-#ifdef ILK_CHECKED
+TEST(a_checked_build_lists_sixteen_locks_of_a_thread) {
+    skip_unless_checked();
     expect_misuse(take_the_last_again, NULL, "ilk_rwlock_write_lock", "would wait for itself");
     expect_misuse(unlock_elsewhere_beside_sixteen, NULL, "ilk_rwlock_write_unlock", "another thread does");
-#else
-    print_message("skipped: only a checked build lists what a thread holds (-DINTERLOCK_CHECKED=ON)\n");
-    skip();
-#endif
 }
 
-static void a_mutex_has_eight_bytes(void **state) {
-    (void)state;
+TEST(a_mutex_has_eight_bytes) {
     check_equal(sizeof(ilk_mutex), 8);
 }
 
@@ -536,8 +507,7 @@ static void use_idle_objects(void) {
     _exit(7);
 }
 
-static void a_child_finds_idle_objects_as_they_were(void **state) {
-    (void)state;
+TEST(a_child_finds_idle_objects_as_they_were) {
     need_children();
     const int five = 5, six = 6;
     ilk_semaphore_init(&idle.semaphore, 3);
@@ -558,19 +528,3 @@ static void a_child_finds_idle_objects_as_they_were(void **state) {
     ilk_spsc_destroy(idle.spsc);
     ilk_mpmc_destroy(idle.mpmc);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(the_owner_runs_at_the_priority_of_its_highest_waiter),
-    cmocka_unit_test(an_inheriting_mutex_goes_to_the_sleeper_of_highest_priority),
-    cmocka_unit_test(a_waiter_that_gives_up_lends_no_priority),
-    cmocka_unit_test(a_limit_that_has_passed_ends_a_wait_after_its_spin),
-    cmocka_unit_test(a_writer_spins_once_however_many_readers_are_in_slots),
-    cmocka_unit_test(what_does_not_wait_makes_no_system_call),
-    cmocka_unit_test(a_try_to_write_makes_one_membarrier_where_readers_leave_the_fence_out),
-    cmocka_unit_test(a_thread_that_has_only_tried_is_counted),
-    cmocka_unit_test(a_checked_build_lists_sixteen_locks_of_a_thread),
-    cmocka_unit_test(a_mutex_has_eight_bytes),
-    cmocka_unit_test(a_child_finds_idle_objects_as_they_were),
-};
-
-TEST_MAIN(tests)

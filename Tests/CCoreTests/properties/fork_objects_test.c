@@ -50,8 +50,7 @@ static int give_up_in_child(ilk_mutex *mutex, bool with_waiter) {
     return 7;
 }
 
-static void a_child_gives_up_the_mutexes_of_the_thread_that_forked(void **state) {
-    (void)state;
+TEST(a_child_gives_up_the_mutexes_of_the_thread_that_forked) {
     need_children();
     for (int round = 0; round < 8; round++) {
         ilk_mutex mutex;
@@ -79,8 +78,7 @@ static void a_child_gives_up_the_mutexes_of_the_thread_that_forked(void **state)
 }
 
 /* As daemons fork. */
-static void a_mutex_may_be_held_through_several_forks(void **state) {
-    (void)state;
+TEST(a_mutex_may_be_held_through_several_forks) {
     need_children();
     for (int kind = 0; kind < KINDS; kind++) {
         ilk_mutex mutex, later;
@@ -111,8 +109,7 @@ static void wait_in_child_until_late(void *context) {
     check_equal(ilk_mutex_lock_until(mutex, ilk_deadline_in_ns(20000000)), ILK_TIMEDOUT);
 }
 /* contract: mutex.C */
-static void a_wait_in_the_child_for_what_the_thread_that_forked_holds_has_its_limit(void **state) {
-    (void)state;
+TEST(a_wait_in_the_child_for_what_the_thread_that_forked_holds_has_its_limit) {
     need_children();
     for (int kind = 0; kind < KINDS; kind++) {
         ilk_mutex mutex;
@@ -168,8 +165,7 @@ static void unlock_on_another_thread_of_the_child(void *context) {
     end_like(child);
 }
 /* contract: ilk_mutex_unlock */
-static void misuse_of_a_mutex_is_reported_in_the_child(void **state) {
-    (void)state;
+TEST(misuse_of_a_mutex_is_reported_in_the_child) {
     need_children();
     for (int kind = 0; kind < KINDS; kind++) {
         ilk_mutex mutex;
@@ -206,8 +202,7 @@ static void unlock_where_another_thread_of_the_child_forks(void *context) {
  *   locks
  *   forks          first thread: owns it
  *                  another thread: forks        first thread: a copy of that other one, owns nothing */
-static void what_the_first_thread_held_is_not_that_of_another_thread_which_forks(void **state) {
-    (void)state;
+TEST(what_the_first_thread_held_is_not_that_of_another_thread_which_forks) {
     need_children();
     for (int kind = 0; kind < KINDS; kind++) {
         ilk_mutex mutex;
@@ -235,8 +230,7 @@ static void use_mutex_on(void *context) {
 }
 
 /* Locked before the fork, unlocked on both sides, beside threads that use the mutex all the time. */
-static void fork_handlers_may_hold_a_mutex_over_the_fork(void **state) {
-    (void)state;
+TEST(fork_handlers_may_hold_a_mutex_over_the_fork) {
     need_children();
     check_equal(pthread_atfork(lock_for_fork, unlock_after_fork, unlock_after_fork), 0);
     for (int kind = 0; kind < KINDS; kind++) {
@@ -269,8 +263,7 @@ static void fork_handlers_may_hold_a_mutex_over_the_fork(void **state) {
 
 /* The lock's queue holds waiters that the child does not have. */
 /* contract: ilk_rwlock_init */
-static void a_child_initialises_anew_what_its_thread_held(void **state) {
-    (void)state;
+TEST(a_child_initialises_anew_what_its_thread_held) {
     need_children();
     for (int slots = 0; slots < 2; slots++) {
         ilk_rwlock lock = ILK_RWLOCK_INIT;
@@ -305,8 +298,7 @@ static void wait_for_permit(void *context) {
     ilk_semaphore_wait(context);
 }
 /* contract: ilk_rwlock_init */
-static void a_child_initialises_anew_a_semaphore_that_others_waited_for(void **state) {
-    (void)state;
+TEST(a_child_initialises_anew_a_semaphore_that_others_waited_for) {
     need_children();
     ilk_semaphore semaphore;
     ilk_semaphore_init(&semaphore, 0);
@@ -374,23 +366,8 @@ static void read_and_fork(int further_reads) {
 
 /* The thread's own announcement is in its slot, and goes as the lock begins anew, with its further reads. */
 /* contract: ilk_rwlock_init */
-static void a_child_initialises_anew_what_its_thread_read(void **state) {
-    (void)state;
+TEST(a_child_initialises_anew_what_its_thread_read) {
     need_children();
     read_and_fork(0);
     read_and_fork(2);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_child_gives_up_the_mutexes_of_the_thread_that_forked),
-    cmocka_unit_test(a_mutex_may_be_held_through_several_forks),
-    cmocka_unit_test(a_wait_in_the_child_for_what_the_thread_that_forked_holds_has_its_limit),
-    cmocka_unit_test(misuse_of_a_mutex_is_reported_in_the_child),
-    cmocka_unit_test(what_the_first_thread_held_is_not_that_of_another_thread_which_forks),
-    cmocka_unit_test(fork_handlers_may_hold_a_mutex_over_the_fork),
-    cmocka_unit_test(a_child_initialises_anew_what_its_thread_held),
-    cmocka_unit_test(a_child_initialises_anew_what_its_thread_read),
-    cmocka_unit_test(a_child_initialises_anew_a_semaphore_that_others_waited_for),
-};
-
-TEST_MAIN(tests)

@@ -124,8 +124,7 @@ static void empty_table(struct full_table *table) {
  *    makes a chunk
  *                                           fork: does not wait for it
  *    goes on */
-static void a_thread_that_adds_to_the_table_may_fork(void **state) {
-    (void)state;
+TEST(a_thread_that_adds_to_the_table_may_fork) {
     need_children();
     static struct full_table table;
     fill_table(&table);
@@ -149,8 +148,7 @@ static void stop_until_forked(void *context) {
  *                                  fork: does not wait for it, so that it may be of real-time priority and
  *                                  keep it off the core
  *    goes on */
-static void fork_does_not_wait_for_a_thread_that_adds_to_the_table(void **state) {
-    (void)state;
+TEST(fork_does_not_wait_for_a_thread_that_adds_to_the_table) {
     need_children();
     static struct full_table table;
     fill_table(&table);
@@ -177,8 +175,7 @@ static void read_beside(void *context) {
     actor_enter(&beside->reader, &beside->table->lock, READ);
 }
 
-static void two_threads_may_add_the_same_chunk(void **state) {
-    (void)state;
+TEST(two_threads_may_add_the_same_chunk) {
     alarm(LONGEST);
     static struct full_table table;
     fill_table(&table);
@@ -201,7 +198,6 @@ static ILK_ATOMIC(int) forked_by_handler;
 static bool in_child;
 
 static void fork_in_handler(int signal) {
-    (void)signal;
     pid_t child = fork();
     if (is_child(child)) {
         in_child = true;
@@ -212,7 +208,6 @@ static void fork_in_handler(int signal) {
 }
 
 static void raise_signal(void *context) {
-    (void)context;
     raise(SIGUSR1);
 }
 
@@ -252,8 +247,7 @@ static void read_where_a_signal_comes(void *context) {
  *    takes a free block
  *                                           fork; in the child, returns
  *    child: goes on to read in that block, which must have no other owner */
-static void a_child_that_goes_on_reading_has_its_block_to_itself(void **state) {
-    (void)state;
+TEST(a_child_that_goes_on_reading_has_its_block_to_itself) {
     need_children();
     const struct sigaction action = {.sa_handler = fork_in_handler};
     check_equal(sigaction(SIGUSR1, &action, NULL), 0);
@@ -269,7 +263,6 @@ static void a_child_that_goes_on_reading_has_its_block_to_itself(void **state) {
 static ilk_rwlock read_by_handler = ILK_RWLOCK_INIT;
 
 static void read_in_handler(int signal) {
-    (void)signal;
     ilk_rwlock_read_lock(&read_by_handler);
     check(is_in_a_slot(&read_by_handler));
     ilk_rwlock_read_unlock(&read_by_handler);
@@ -281,8 +274,7 @@ static void read_beside_a_handler(void *context) {
     check_equal(block_count(), before + 1); /* one for both */
 }
 
-static void a_handler_may_read_while_the_thread_takes_its_block(void **state) {
-    (void)state;
+TEST(a_handler_may_read_while_the_thread_takes_its_block) {
     alarm(LONGEST);
     const struct sigaction action = {.sa_handler = read_in_handler};
     check_equal(sigaction(SIGUSR1, &action, NULL), 0);
@@ -313,12 +305,8 @@ static bool stays_asleep(const struct thread *thread) {
 
 static void stop_until_the_other_sleeps_or_has_forked(void *context) {
     struct thread *other = context;
-    while (ilk_atomic_load(&fork_begins, memory_order_acquire) == 0) {
-        sched_yield();
-    }
-    while (ilk_atomic_load(&fork_is_over, memory_order_acquire) == 0 && !stays_asleep(other)) {
-        sched_yield();
-    }
+    yield_while(ilk_atomic_load(&fork_begins, memory_order_acquire) == 0);
+    yield_while(ilk_atomic_load(&fork_is_over, memory_order_acquire) == 0 && !stays_asleep(other));
 }
 
 struct naming {
@@ -334,9 +322,7 @@ static void give_name(void *context) {
 
 static void fork_and_destroy(void *context) {
     ilk_semaphore *object = context;
-    while (!was_passed(&at_copy)) {
-        sched_yield();
-    }
+    yield_while(!was_passed(&at_copy));
     ilk_atomic_store(&fork_begins, 1, memory_order_release);
     pid_t child = fork();
     ilk_atomic_store(&fork_is_over, 1, memory_order_release);
@@ -354,8 +340,7 @@ static void fork_and_destroy(void *context) {
  *                                      fork
  *    goes on
  *                                      child: asks for the name, and destroys the object */
-static void a_child_can_use_the_names_that_another_thread_was_writing(void **state) {
-    (void)state;
+TEST(a_child_can_use_the_names_that_another_thread_was_writing) {
     need_children();
     ilk_semaphore object;
     ilk_semaphore_init(&object, 1);
@@ -371,7 +356,6 @@ static void a_child_can_use_the_names_that_another_thread_was_writing(void **sta
 }
 
 static void fork_in_handler_and_use_names(int signal) {
-    (void)signal;
     pid_t child = fork();
     if (is_child(child)) {
         _exit(7);
@@ -380,8 +364,7 @@ static void fork_in_handler_and_use_names(int signal) {
     ilk_atomic_fetch_add(&forked_by_handler, 1, memory_order_relaxed);
 }
 
-static void a_handler_that_interrupts_naming_may_fork(void **state) {
-    (void)state;
+TEST(a_handler_that_interrupts_naming_may_fork) {
     need_children();
     const struct sigaction action = {.sa_handler = fork_in_handler_and_use_names};
     check_equal(sigaction(SIGUSR1, &action, NULL), 0);
@@ -413,8 +396,7 @@ __attribute__((constructor(101))) static void watch_fork_early(void) {
     (void)pthread_atfork(name_in_fork_handler, name_in_fork_handler, name_in_fork_handler);
 }
 
-static void fork_handlers_of_any_age_may_use_names(void **state) {
-    (void)state;
+TEST(fork_handlers_of_any_age_may_use_names) {
     need_children();
     (void)pthread_atfork(name_in_fork_handler, name_in_fork_handler, name_in_fork_handler);
     handlers_name = true;
@@ -431,14 +413,12 @@ static void fork_handlers_of_any_age_may_use_names(void **state) {
 static ILK_ATOMIC(uint32_t) slept_on;
 
 static void sleep_once(void *context) {
-    (void)context;
     while (ilk_atomic_load(&slept_on, memory_order_acquire) == 0) {
         (void)ilk_park_wait(&slept_on, 0, ILK_FOREVER);
     }
 }
 
 static void wake_sleepers(void *context) {
-    (void)context;
     ilk_atomic_store(&slept_on, 1, memory_order_release);
     ilk_park_wake(&slept_on, ILK_PARK_ALL);
 }
@@ -449,12 +429,10 @@ static void wake_sleepers(void *context) {
  *                                              fork
  *                                              child: sleeps and wakes one, by the same list */
 /* contract: park.E */
-static void a_child_can_sleep_where_another_thread_was_waking(void **state) {
-    (void)state;
+TEST(a_child_can_sleep_where_another_thread_was_waking) {
     need_children();
 #if ILK__PARK_FUTEX
-    print_message("skipped: the kernel keeps the sleepers; the pthread park backend runs this\n");
-    skip();
+    skip_because("the kernel keeps the sleepers; the pthread park backend runs this");
 #endif
     struct stage forked = STAGE_INIT;
     struct thread sleepers[2], waker;
@@ -483,17 +461,3 @@ static void a_child_can_sleep_where_another_thread_was_waking(void **state) {
         thread_join(&sleepers[i]);
     }
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_thread_that_adds_to_the_table_may_fork),
-    cmocka_unit_test(fork_does_not_wait_for_a_thread_that_adds_to_the_table),
-    cmocka_unit_test(two_threads_may_add_the_same_chunk),
-    cmocka_unit_test(a_child_that_goes_on_reading_has_its_block_to_itself),
-    cmocka_unit_test(a_handler_may_read_while_the_thread_takes_its_block),
-    cmocka_unit_test(a_child_can_use_the_names_that_another_thread_was_writing),
-    cmocka_unit_test(a_handler_that_interrupts_naming_may_fork),
-    cmocka_unit_test(fork_handlers_of_any_age_may_use_names),
-    cmocka_unit_test(a_child_can_sleep_where_another_thread_was_waking),
-};
-
-TEST_MAIN(tests)

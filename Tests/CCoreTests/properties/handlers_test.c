@@ -13,9 +13,7 @@
 
 static void need_futexes(void) {
 #if !ILK__PARK_FUTEX
-    print_message(
-        "skipped: with the pthread park backend a wake-up takes a mutex, and may not in a handler\n");
-    skip();
+    skip_because("with the pthread park backend a wake-up takes a mutex, and may not in a handler");
 #endif
     skip_unless_stepping();
 }
@@ -32,13 +30,11 @@ static ilk_semaphore semaphore;
 static int64_t permits; /* that there should be */
 
 static void two_permits(void *unused) {
-    (void)unused;
     ilk_semaphore_init(&semaphore, 2);
     permits = 2;
 }
 
 static void try_and_signal_three_times(void *unused) {
-    (void)unused;
     const bool is_taken = ilk_semaphore_try_wait(&semaphore);
     check(is_taken); /* the call has one of the two at most */
     ilk_semaphore_signal(&semaphore, 3);
@@ -46,7 +42,6 @@ static void try_and_signal_three_times(void *unused) {
 }
 
 static void all_permits_are_there(void *unused) {
-    (void)unused;
     check_equal(ilk_semaphore_value(&semaphore), permits);
     check(ilk_semaphore_try_wait(&semaphore));
     ilk_semaphore_signal(&semaphore, 1);
@@ -55,20 +50,17 @@ static void all_permits_are_there(void *unused) {
 }
 
 static void wait_and_signal(void *unused) {
-    (void)unused;
     ilk_semaphore_wait(&semaphore);
     ilk_semaphore_signal(&semaphore, 1);
 }
 
 static void try_and_signal(void *unused) {
-    (void)unused;
     check(ilk_semaphore_try_wait(&semaphore));
     ilk_semaphore_signal(&semaphore, 1);
 }
 
 /* Without permits: also where the call has the queue. */
 static void no_permit(void *unused) {
-    (void)unused;
     ilk_semaphore_init(&semaphore, 0);
     permits = 0;
 }
@@ -76,26 +68,22 @@ static void no_permit(void *unused) {
 static bool got_one;
 
 static void wait_until_late(void *unused) {
-    (void)unused;
     got_one = ilk_semaphore_wait_until(&semaphore, 0) == ILK_OK;
     permits -= got_one ? 1 : 0;
 }
 
 static void signal_one(void *unused) {
-    (void)unused;
     ilk_semaphore_signal(&semaphore, 1);
     permits++;
 }
 
 static void no_permit_is_lost(void *unused) {
-    (void)unused;
     check_equal(ilk_semaphore_value(&semaphore), permits);
     check_equal(semaphore.word & ~ILK__SEMAPHORE_PERMITS, 0);
     ilk_semaphore_destroy(&semaphore);
 }
 /* contract: ilk_semaphore_signal, semaphore.E */
-static void a_handler_may_try_and_signal_a_semaphore_anywhere(void **state) {
-    (void)state;
+TEST(a_handler_may_try_and_signal_a_semaphore_anywhere) {
     need_futexes();
     const struct stepped waits = {two_permits, wait_and_signal, try_and_signal_three_times,
                                   all_permits_are_there};
@@ -112,26 +100,22 @@ static void a_handler_may_try_and_signal_a_semaphore_anywhere(void **state) {
 static ilk_latch latch;
 
 static void two_to_count(void *unused) {
-    (void)unused;
     ilk_latch_init(&latch, 2);
 }
 
 static void count_down(void *unused) {
-    (void)unused;
     ilk_latch_count_down(&latch);
     const bool is_open = ilk_latch_try_wait(&latch);
     check(!is_open || ilk_latch_count(&latch) == 0);
 }
 
 static void count_down_and_wait(void *unused) {
-    (void)unused;
     ilk_latch_count_down(&latch);
     const ilk_status status = ilk_latch_wait_until(&latch, 0);
     check(status == ILK_TIMEDOUT || ilk_latch_count(&latch) == 0);
 }
 
 static void the_latch_is_open(void *unused) {
-    (void)unused;
     if (ilk_latch_count(&latch) == 1) { /* the run without a handler */
         ilk_latch_count_down(&latch);
     }
@@ -139,8 +123,7 @@ static void the_latch_is_open(void *unused) {
     check(ilk_latch_try_wait(&latch));
 }
 
-static void a_handler_may_count_a_latch_down_anywhere(void **state) {
-    (void)state;
+TEST(a_handler_may_count_a_latch_down_anywhere) {
     need_futexes();
     const struct stepped counts = {two_to_count, count_down, count_down, the_latch_is_open};
     const struct stepped waits = {two_to_count, count_down_and_wait, count_down, the_latch_is_open};
@@ -157,7 +140,6 @@ static struct {
 } waiting;
 
 static void a_set_with_a_semaphore(void *unused) {
-    (void)unused;
     no_permit(NULL);
     waiting.answers = 0;
     waiting.woken = false;
@@ -174,12 +156,10 @@ static ilk_status wait_once(void) {
 }
 
 static void wait_on_set(void *unused) {
-    (void)unused;
     (void)wait_once();
 }
 
 static void signal_and_wake(void *unused) {
-    (void)unused;
     signal_one(NULL);
     ilk_wait_set_wake(waiting.set);
     waiting.woken = true;
@@ -187,7 +167,6 @@ static void signal_and_wake(void *unused) {
 
 /* The permit is answered once; a wake that the interrupted wait has not taken ends the next. */
 static void the_permit_is_answered(void *unused) {
-    (void)unused;
     while (wait_once() == ILK_OK) {
     }
     check_equal(waiting.answers, waiting.woken ? 1 : 0);
@@ -196,8 +175,7 @@ static void the_permit_is_answered(void *unused) {
     ilk_semaphore_destroy(&semaphore);
 }
 /* contract: ilk_wait_set_wake, wait_set.E */
-static void a_handler_may_wake_a_set_and_signal_its_member_anywhere(void **state) {
-    (void)state;
+TEST(a_handler_may_wake_a_set_and_signal_its_member_anywhere) {
     need_futexes();
     const struct stepped waits = {a_set_with_a_semaphore, wait_on_set, signal_and_wake,
                                   the_permit_is_answered};
@@ -211,29 +189,24 @@ static uint64_t deadline_ns;
 static ilk_status parked_with;
 
 static void closed(void *unused) {
-    (void)unused;
     ilk_atomic_store(&parked, 0, memory_order_relaxed);
     deadline_ns = ilk_deadline_in_ns(1000);
 }
 
 static void wait_parked(void *unused) {
-    (void)unused;
     parked_with = ilk_park_wait(&parked, 0, deadline_ns);
 }
 
 static void open_and_wake(void *unused) {
-    (void)unused;
     ilk_atomic_store(&parked, 1, memory_order_relaxed);
     ilk_park_wake(&parked, ILK_PARK_ALL);
 }
 
 static void was_woken_or_late(void *unused) {
-    (void)unused;
     check(parked_with == ILK_OK || (parked_with == ILK_TIMEDOUT && ilk_now_ns() >= deadline_ns));
 }
 
-static void a_handler_may_wake_anywhere_in_a_wait(void **state) {
-    (void)state;
+TEST(a_handler_may_wake_anywhere_in_a_wait) {
     need_futexes();
     const struct stepped waits = {closed, wait_parked, open_and_wake, was_woken_or_late};
     step("ilk_park_wait", &waits);
@@ -250,17 +223,13 @@ static struct {
 static unsigned reports;
 
 static void count_report(const ilk_report *report, void *unused) {
-    (void)unused;
     fprintf(stderr, "%s\n", report->sentence);
     reports++;
 }
 
-static void nothing(void *unused) {
-    (void)unused;
-}
+static void nothing(void *unused) {}
 
 static void take_all_watched(void *unused) {
-    (void)unused;
     ilk_mutex_lock(&watched.mutex);
     ilk_rwlock_read_lock(&watched.of_call);
     ilk_rwlock_read_unlock(&watched.of_call);
@@ -268,21 +237,18 @@ static void take_all_watched(void *unused) {
 }
 
 static void write_watched(void *unused) {
-    (void)unused;
     ilk_rwlock_write_lock(&watched.of_call);
     ilk_rwlock_downgrade(&watched.of_call);
     ilk_rwlock_read_unlock(&watched.of_call);
 }
 
 static void take_watched_permit(void *unused) {
-    (void)unused;
     ilk_semaphore_wait(&watched.permit);
     ilk_semaphore_signal(&watched.permit, 1);
 }
 
 /* The lock that is interrupted, too. */
 static void try_all_watched(void *unused) {
-    (void)unused;
     check(ilk_rwlock_try_write_lock(&watched.of_handler));
     if (ilk_rwlock_try_read_lock(&watched.of_call)) {
         ilk_rwlock_read_unlock(&watched.of_call);
@@ -295,7 +261,6 @@ static void try_all_watched(void *unused) {
 
 /* Diagnosis knows of nothing that the thread holds, or waits for, and all is free. */
 static void nothing_is_held(void *unused) {
-    (void)unused;
     check_equal(reports, 0);
     struct ilk__record *mine = ilk__record_known();
     check(mine != NULL);
@@ -308,8 +273,7 @@ static void nothing_is_held(void *unused) {
     ilk_mutex_unlock(&watched.mutex);
 }
 
-static void a_handler_may_try_what_is_watched_anywhere(void **state) {
-    (void)state;
+TEST(a_handler_may_try_what_is_watched_anywhere) {
     need_futexes();
     ilk_set_report_handler(count_report, NULL);
     ilk_diagnose(ILK_DIAGNOSE_ALL);
@@ -328,13 +292,3 @@ static void a_handler_may_try_what_is_watched_anywhere(void **state) {
     step("a watched write lock, downgraded", &writes);
     step("a watched semaphore", &permit);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_handler_may_try_and_signal_a_semaphore_anywhere),
-    cmocka_unit_test(a_handler_may_count_a_latch_down_anywhere),
-    cmocka_unit_test(a_handler_may_wake_a_set_and_signal_its_member_anywhere),
-    cmocka_unit_test(a_handler_may_wake_anywhere_in_a_wait),
-    cmocka_unit_test(a_handler_may_try_what_is_watched_anywhere),
-};
-
-TEST_MAIN(tests)

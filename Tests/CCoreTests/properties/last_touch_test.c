@@ -107,8 +107,7 @@ static void release_lock(ilk_rwlock *lock, int mode) {
     }
 }
 /* contract: rwlock.E */
-static void an_unlock_does_not_touch_the_lock_it_handed_over(void **state) {
-    (void)state;
+TEST(an_unlock_does_not_touch_the_lock_it_handed_over) {
     /* What this thread holds, and what the heir waits for. */
     const int pairs[][2] = {{WRITE, WRITE},           {WRITE, READ},        {WRITE, UPGRADABLE},
                             {WRITE, UPGRADE},         {READ, WRITE},        {UPGRADABLE, WRITE},
@@ -158,8 +157,7 @@ static void read_once(void *context) {
     ilk_rwlock_read_unlock(heir->object);
 }
 /* contract: rwlock.E */
-static void a_time_out_does_not_touch_the_lock_it_handed_over(void **state) {
-    (void)state;
+TEST(a_time_out_does_not_touch_the_lock_it_handed_over) {
     bool forced = false;
     /* The deadline passed too early: more time. */
     for (int wait_ms = 30; !forced; wait_ms *= 2) {
@@ -198,8 +196,7 @@ static void inherit_semaphore(void *context) {
     stage_reach(heir->gone, 1);
 }
 /* contract: semaphore.D */
-static void a_signal_does_not_touch_the_semaphore_it_handed_over(void **state) {
-    (void)state;
+TEST(a_signal_does_not_touch_the_semaphore_it_handed_over) {
     ilk_semaphore *semaphore = map_page();
     struct stage gone = STAGE_INIT;
     struct heir heir = {.object = semaphore, .gone = &gone};
@@ -224,8 +221,7 @@ static void inherit_latch(void *context) {
     stage_reach(heir->gone, 1);
 }
 /* contract: ilk_latch_try_wait, latch.A, latch.B */
-static void a_count_down_only_wakes_by_address(void **state) {
-    (void)state;
+TEST(a_count_down_only_wakes_by_address) {
     ilk_latch *latch = map_page();
     ilk_latch_init(latch, 1);
     struct stage gone = STAGE_INIT;
@@ -251,8 +247,7 @@ static void inherit_mutex(void *context) {
     stage_reach(heir->gone, 1);
 }
 /* contract: mutex.D */
-static void a_mutex_unlock_only_wakes_by_address(void **state) {
-    (void)state;
+TEST(a_mutex_unlock_only_wakes_by_address) {
     ilk_mutex *mutex = map_page();
     ilk_mutex_init(mutex, false);
     ilk_mutex_lock(mutex);
@@ -293,8 +288,7 @@ static unsigned barrier_arrived(ilk_barrier *barrier) {
  *    destroys, unmaps
  *                    wakes by address                                                                 */
 /* contract: barrier.F, ilk_barrier_destroy, ilk_barrier_wait */
-static void the_last_party_only_wakes_by_address(void **state) {
-    (void)state;
+TEST(the_last_party_only_wakes_by_address) {
     for (bool forced = false; !forced;) {
         ilk_barrier *barrier = map_page();
         ilk_barrier_init(barrier, 2);
@@ -340,8 +334,7 @@ static void destroy_barrier(void *context) {
  *    leaves
  *                                    unmaps                                                           */
 /* contract: barrier.F, ilk_barrier_destroy, ilk_barrier_wait */
-static void a_barriers_destroyer_waits_for_a_party_that_was_let_go(void **state) {
-    (void)state;
+TEST(a_barriers_destroyer_waits_for_a_party_that_was_let_go) {
     ilk_barrier *barrier = map_page();
     ilk_barrier_init(barrier, 3);
     struct stage go_on = STAGE_INIT;
@@ -360,15 +353,3 @@ static void a_barriers_destroyer_waits_for_a_party_that_was_let_go(void **state)
     thread_join(&slow[1].thread);
     thread_join(&heir.thread);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(an_unlock_does_not_touch_the_lock_it_handed_over),
-    cmocka_unit_test(a_time_out_does_not_touch_the_lock_it_handed_over),
-    cmocka_unit_test(a_signal_does_not_touch_the_semaphore_it_handed_over),
-    cmocka_unit_test(a_count_down_only_wakes_by_address),
-    cmocka_unit_test(a_mutex_unlock_only_wakes_by_address),
-    cmocka_unit_test(the_last_party_only_wakes_by_address),
-    cmocka_unit_test(a_barriers_destroyer_waits_for_a_party_that_was_let_go),
-};
-
-TEST_MAIN(tests)

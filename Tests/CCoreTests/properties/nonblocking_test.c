@@ -88,8 +88,7 @@ static void go_on(struct stopped *stopped) {
 
 /* ---- rwlock ---- */
 /* contract: ilk_rwlock_downgrade, rwlock.F */
-static void an_unlock_does_not_wait_for_a_thread_stopped_in_the_queue(void **state) {
-    (void)state;
+TEST(an_unlock_does_not_wait_for_a_thread_stopped_in_the_queue) {
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     struct stopped stopped;
 
@@ -116,8 +115,7 @@ static void an_unlock_does_not_wait_for_a_thread_stopped_in_the_queue(void **sta
     check_free_and_destroy(&lock);
 }
 /* contract: ilk_rwlock_downgrade, rwlock.F */
-static void a_try_does_not_wait_for_a_thread_stopped_in_the_queue(void **state) {
-    (void)state;
+TEST(a_try_does_not_wait_for_a_thread_stopped_in_the_queue) {
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     struct stopped stopped;
     ilk_rwlock_write_lock(&lock);
@@ -152,8 +150,7 @@ static void read_in_a_slot(void *context) {
  *                           queues, stops
  *                                                                gives WRITER up again, and returns    */
 /* contract: ilk_rwlock_downgrade, rwlock.F */
-static void a_try_that_gives_up_does_not_wait_either(void **state) {
-    (void)state;
+TEST(a_try_that_gives_up_does_not_wait_either) {
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     move_to_slots(&lock);
     struct slot_reader reader = {.lock = &lock, .orders = STAGE_INIT};
@@ -171,8 +168,7 @@ static void a_try_that_gives_up_does_not_wait_either(void **state) {
     check_free_and_destroy(&lock);
 }
 /* contract: rwlock.D */
-static void a_limit_ends_a_wait_for_the_queue(void **state) {
-    (void)state;
+TEST(a_limit_ends_a_wait_for_the_queue) {
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     ilk_rwlock_write_lock(&lock);
     struct stopped stopped;
@@ -213,12 +209,8 @@ static int fences_of_reads(bool tries) {
     return fences;
 }
 /* contract: ilk_rwlock_try_write_lock, rwlock.F */
-static void try_read_lock_makes_no_membarrier(void **state) {
-    (void)state;
-    if (!membarrier_works()) {
-        print_message("skipped: membarrier(2) is refused here\n");
-        skip();
-    }
+TEST(try_read_lock_makes_no_membarrier) {
+    skip_if(!membarrier_works(), "membarrier(2) is refused here");
     check_equal(fences_of_reads(true), 0);
     check(fences_of_reads(false) > 0);
 }
@@ -244,8 +236,7 @@ static void a_late_upgrade_stays_upgradable_in(ilk_rwlock *lock) {
     ilk_rwlock_write_unlock(lock);
 }
 /* contract: ilk_rwlock_upgrade_until */
-static void a_late_upgrade_stays_upgradable(void **state) {
-    (void)state;
+TEST(a_late_upgrade_stays_upgradable) {
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     a_late_upgrade_stays_upgradable_in(&lock);
     move_to_slots(&lock);
@@ -256,8 +247,7 @@ static void a_late_upgrade_stays_upgradable(void **state) {
 /* ---- Semaphore ---- */
 /* contract: ilk_semaphore_signal, ilk_semaphore_try_signal, ilk_semaphore_try_wait, ilk_semaphore_wait */
 /* contract: semaphore.E */
-static void a_signal_does_not_wait_for_a_thread_stopped_in_the_queue(void **state) {
-    (void)state;
+TEST(a_signal_does_not_wait_for_a_thread_stopped_in_the_queue) {
     ilk_semaphore semaphore;
     ilk_semaphore_init(&semaphore, 0);
     struct stopped first, second;
@@ -279,8 +269,7 @@ static void a_signal_does_not_wait_for_a_thread_stopped_in_the_queue(void **stat
     ilk_semaphore_destroy(&semaphore);
 }
 /* contract: ilk_semaphore_wait, semaphore.C */
-static void a_limit_ends_a_wait_for_the_queue_of_a_semaphore(void **state) {
-    (void)state;
+TEST(a_limit_ends_a_wait_for_the_queue_of_a_semaphore) {
     ilk_semaphore semaphore;
     ilk_semaphore_init(&semaphore, 0);
     struct stopped stopped;
@@ -302,7 +291,6 @@ static struct {
 } handled;
 
 static void try_everything(int signal) {
-    (void)signal;
     if (ilk_rwlock_try_write_lock(&handled.lock)) {
         ilk_rwlock_write_unlock(&handled.lock);
     }
@@ -320,7 +308,6 @@ static void try_everything(int signal) {
 }
 
 static void wait_interrupted(void *context) {
-    (void)context;
     interrupt_in_queue = true;
     ilk_rwlock_write_lock(&handled.lock);
     ilk_rwlock_write_unlock(&handled.lock);
@@ -334,12 +321,9 @@ static void wait_interrupted(void *context) {
  *     has the queue ------------------>   try calls, unlocks, a signal: all return
  *     goes on <-------------------------                                                              */
 /* contract: ilk_semaphore_signal, semaphore.E */
-static void a_handler_may_try_and_signal_whatever_it_interrupted(void **state) {
-    (void)state;
+TEST(a_handler_may_try_and_signal_whatever_it_interrupted) {
 #if !ILK__PARK_FUTEX
-    print_message(
-        "skipped: with the pthread park backend a wake-up takes a mutex, and may not in a handler\n");
-    skip();
+    skip_because("with the pthread park backend a wake-up takes a mutex, and may not in a handler");
 #endif
     struct sigaction action = {.sa_handler = try_everything};
     check_equal(sigaction(SIGUSR1, &action, NULL), 0);
@@ -354,17 +338,3 @@ static void a_handler_may_try_and_signal_whatever_it_interrupted(void **state) {
     check_equal(ilk_semaphore_value(&handled.semaphore), 0);
     check_free_and_destroy(&handled.lock);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_handler_may_try_and_signal_whatever_it_interrupted),
-    cmocka_unit_test(an_unlock_does_not_wait_for_a_thread_stopped_in_the_queue),
-    cmocka_unit_test(a_try_does_not_wait_for_a_thread_stopped_in_the_queue),
-    cmocka_unit_test(a_try_that_gives_up_does_not_wait_either),
-    cmocka_unit_test(a_limit_ends_a_wait_for_the_queue),
-    cmocka_unit_test(try_read_lock_makes_no_membarrier),
-    cmocka_unit_test(a_late_upgrade_stays_upgradable),
-    cmocka_unit_test(a_signal_does_not_wait_for_a_thread_stopped_in_the_queue),
-    cmocka_unit_test(a_limit_ends_a_wait_for_the_queue_of_a_semaphore),
-};
-
-TEST_MAIN(tests)

@@ -25,8 +25,7 @@ static void allocate(void) ILK_NONBLOCKING {
 #pragma clang diagnostic pop
 }
 
-static void the_sanitizer_finds_an_allocation(void **state) {
-    (void)state;
+TEST(the_sanitizer_finds_an_allocation) {
     pid_t child = fork();
     check(child >= 0);
     if (child == 0) {
@@ -61,8 +60,7 @@ static bool try_mutex(ilk_mutex *mutex) ILK_NONBLOCKING {
     return ilk_mutex_try_lock(mutex);
 }
 /* contract: rwlock.F */
-static void locks_do_not_block(void **state) {
-    (void)state;
+TEST(locks_do_not_block) {
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     ilk_semaphore semaphore = ILK_SEMAPHORE_INIT(1);
     ilk_semaphore observed = ILK_SEMAPHORE_INIT(1);
@@ -173,8 +171,6 @@ static void close_mpmc(ilk_mpmc *ring) {
 }
 
 static void never_called(void *context, ilk_ring_event event) {
-    (void)context;
-    (void)event;
     abort();
 }
 
@@ -182,8 +178,7 @@ USE_RING(spsc)
 USE_RING(mpmc)
 /* contract: ilk_mpmc_commit, ilk_mpmc_peek, ilk_mpmc_release, ilk_mpmc_reserve, ilk_spsc_commit */
 /* contract: ilk_spsc_peek, ilk_spsc_release, ilk_spsc_reserve, mpmc.E, spsc.E */
-static void rings_do_not_block(void **state) {
-    (void)state;
+TEST(rings_do_not_block) {
     const size_t capacities[] = {1, 3, LARGE};
     for (size_t i = 0; i < sizeof capacities / sizeof *capacities; i++) {
         for (int hook = 0; hook < 2; hook++) {
@@ -211,9 +206,7 @@ static void fork_all(ilk_pool *pool, ilk_job *jobs, void (*function)(void *)) IL
     }
 }
 
-static void do_nothing(void *context) {
-    (void)context;
-}
+static void do_nothing(void *context) {}
 
 struct busy {
     ilk_pool *pool;
@@ -252,8 +245,7 @@ static void submit_and_fork(void *context) {
     __rtsan_disable(); /* from here on the thread may wake its waiters */
 }
 /* contract: pool.E */
-static void a_submission_that_wakes_no_thread_does_not_block(void **state) {
-    (void)state;
+TEST(a_submission_that_wakes_no_thread_does_not_block) {
     static struct busy busy;
     busy = (struct busy){.stage = STAGE_INIT};
     const ilk_pool_options options = {.threads = 1};
@@ -284,12 +276,3 @@ static void a_submission_that_wakes_no_thread_does_not_block(void **state) {
     ilk_pool_destroy(busy.pool);
     __rtsan_enable();
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_submission_that_wakes_no_thread_does_not_block),
-    cmocka_unit_test(the_sanitizer_finds_an_allocation),
-    cmocka_unit_test(locks_do_not_block),
-    cmocka_unit_test(rings_do_not_block),
-};
-
-TEST_MAIN(tests)

@@ -20,8 +20,7 @@ static inline void commit_all(ring_type *ring, size_t count) {
 }
 /* contract: ilk_mpmc_commit, ilk_mpmc_count, ilk_mpmc_release, ilk_mpmc_reserve, ilk_spsc_commit */
 /* contract: ilk_spsc_reserve */
-static void reserved_slots_are_pushed_by_commit(void **state) {
-    (void)state;
+TEST(reserved_slots_are_pushed_by_commit) {
     for (int c = 0; c < CAPACITIES; c++) {
         size_t capacity = capacities[c];
         for (size_t start = 0; start < capacity; start++) {
@@ -60,8 +59,7 @@ static void reserved_slots_are_pushed_by_commit(void **state) {
 }
 /* contract: ilk_mpmc_commit, ilk_mpmc_count, ilk_mpmc_peek, ilk_mpmc_release, ilk_spsc_peek */
 /* contract: ilk_spsc_release */
-static void peeked_elements_stay_until_released(void **state) {
-    (void)state;
+TEST(peeked_elements_stay_until_released) {
     for (int c = 0; c < CAPACITIES; c++) {
         size_t capacity = capacities[c];
         for (size_t start = 0; start < capacity; start++) {

@@ -10,8 +10,7 @@
 #include "rings/ring_test.h"
 /* contract: ilk_mpmc_capacity, ilk_mpmc_count, ilk_mpmc_try_pop, ilk_mpmc_try_push, ilk_spsc_capacity */
 /* contract: ilk_spsc_count, ilk_spsc_try_pop, ilk_spsc_try_push, spsc.D */
-static void every_capacity_is_honoured_exactly(void **state) {
-    (void)state;
+TEST(every_capacity_is_honoured_exactly) {
     for (int c = 0; c < CAPACITIES; c++) {
         size_t capacity = capacities[c];
         ring_type *ring = make(capacity);
@@ -35,8 +34,7 @@ static void every_capacity_is_honoured_exactly(void **state) {
     }
 }
 
-static void elements_of_every_size_come_out_as_they_went_in(void **state) {
-    (void)state;
+TEST(elements_of_every_size_come_out_as_they_went_in) {
     const size_t sizes[] = {1, 2, 3, 4, 5, 8, 12, 16, 24, 33, 200, 4096};
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
         size_t size = sizes[s];
@@ -58,8 +56,7 @@ static void elements_of_every_size_come_out_as_they_went_in(void **state) {
 }
 
 /* The caller's buffers need no alignment, whatever the size of an element. */
-static void buffers_may_lie_at_any_address(void **state) {
-    (void)state;
+TEST(buffers_may_lie_at_any_address) {
     enum { COUNT = 3, LARGEST = 64 };
     const size_t sizes[] = {2, 4, 8, 16, 24, 32, LARGEST};
     unsigned char in[COUNT * LARGEST + 16], out[COUNT * LARGEST + 16];
@@ -88,8 +85,7 @@ static inline void expect_invalid(size_t capacity, size_t element_size) {
     check(ring == (ring_type *)&ring);
 }
 /* contract: ilk_mpmc_create, ilk_spsc_create */
-static void bad_sizes_are_invalid_and_write_nothing(void **state) {
-    (void)state;
+TEST(bad_sizes_are_invalid_and_write_nothing) {
     const size_t bad[][2] = {{0, 8},
                              {8, 0},
                              {0, 0},
@@ -105,15 +101,13 @@ static void bad_sizes_are_invalid_and_write_nothing(void **state) {
     }
 }
 /* contract: ilk_mpmc_destroy, ilk_spsc_destroy */
-static void destroying_none_does_nothing(void **state) {
-    (void)state;
+TEST(destroying_none_does_nothing) {
     RING(destroy)(NULL);
 }
 
 /* In whichever slots (LeakSanitizer watches); they are no open claim. */
 /* contract: ilk_mpmc_destroy, ilk_spsc_destroy */
-static void a_ring_may_be_destroyed_with_elements_in_it(void **state) {
-    (void)state;
+TEST(a_ring_may_be_destroyed_with_elements_in_it) {
     for (size_t start = 0; start < 3; start++) {
         for (item count = 0; count <= 3; count++) {
             ring_type *ring = make_from(3, start);
@@ -131,8 +125,7 @@ static void a_ring_may_be_destroyed_with_elements_in_it(void **state) {
 /* ---- Batches ---- */
 /* contract: ilk_mpmc_try_pop_many, ilk_mpmc_try_push_many, ilk_spsc_count, ilk_spsc_try_pop_many */
 /* contract: ilk_spsc_try_push_many */
-static void batches_take_what_fits_in_order(void **state) {
-    (void)state;
+TEST(batches_take_what_fits_in_order) {
     for (int c = 0; c < CAPACITIES; c++) {
         size_t capacity = capacities[c];
         for (size_t start = 0; start < capacity; start++) {
@@ -156,8 +149,7 @@ static void batches_take_what_fits_in_order(void **state) {
     }
 }
 /* contract: ilk_spsc_try_push_many */
-static void a_batch_of_none_is_none(void **state) {
-    (void)state;
+TEST(a_batch_of_none_is_none) {
     ring_type *ring = make(2);
     item none = 0;
     check_equal(RING(try_push_many)(ring, &none, 0, sizeof none), 0);
@@ -168,8 +160,7 @@ static void a_batch_of_none_is_none(void **state) {
 }
 
 /* Sizes of no machine word, across the end of the ring. */
-static void batches_of_every_size_cross_the_end(void **state) {
-    (void)state;
+TEST(batches_of_every_size_cross_the_end) {
     enum { BATCH = 5, LARGEST = 4096 };
     const size_t sizes[] = {1, 3, 8, 33, LARGEST};
     const size_t capacity = 7;

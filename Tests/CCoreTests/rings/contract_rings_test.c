@@ -20,14 +20,6 @@
 
 typedef uint64_t item;
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer) || __has_feature(memory_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-
 static ilk_spsc *make_spsc(size_t capacity) {
     ilk_spsc *ring = NULL;
     check_equal(ilk_spsc_create(&ring, capacity, sizeof(item)), ILK_OK);
@@ -48,8 +40,7 @@ static void check_places(const unsigned char *first, const unsigned char *slot, 
     check(slot == first + index * size);
 }
 /* contract: ilk_mpmc_create, ilk_spsc_create */
-static void elements_lie_at_multiples_of_their_size(void **state) {
-    (void)state;
+TEST(elements_lie_at_multiples_of_their_size) {
     const size_t sizes[] = {1, 3, 8, 24, 200};
     const size_t capacity = 5;
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
@@ -95,14 +86,10 @@ static void count_locked(const unsigned char *at) {
 }
 
 static void execute_a_fence(void *unused) {
-    (void)unused;
     ilk_atomic_fence(memory_order_seq_cst);
 }
 
-static void ignore_event(void *context, ilk_ring_event event) {
-    (void)context;
-    (void)event;
-}
+static void ignore_event(void *context, ilk_ring_event event) {}
 
 static void push_and_pop(void *context) {
     ilk_spsc *ring = context;
@@ -113,13 +100,10 @@ static void push_and_pop(void *context) {
 }
 
 /* A hook is installed and nothing armed: neither has a cost (notify.h). */
-static void a_push_or_pop_executes_no_locked_instruction(void **state) {
-    (void)state;
+TEST(a_push_or_pop_executes_no_locked_instruction) {
     skip_unless_stepping();
-    if (!ilk_atomic_load(&ilk__membarrier_works, memory_order_relaxed)) {
-        print_message("skipped: membarrier is refused, so that both sides fence\n");
-        skip();
-    }
+    skip_if(!ilk_atomic_load(&ilk__membarrier_works, memory_order_relaxed),
+            "membarrier is refused, so that both sides fence");
     step_through(execute_a_fence, NULL, count_locked);
     check(locked >= 1); /* it would be seen */
     const size_t capacities[] = {1, 3, 64};
@@ -139,7 +123,6 @@ static void a_push_or_pop_executes_no_locked_instruction(void **state) {
 /* ---- What a call asks of the kernel ---- */
 
 static void count_event(void *context, ilk_ring_event event) {
-    (void)event;
     *(int *)context += 1;
 }
 
@@ -194,12 +177,8 @@ static _Noreturn void use_rings_without_a_kernel(void) {
     abort();
 }
 /* contract: mpmc.E, spsc.E */
-static void try_calls_make_no_system_call_where_no_thread_sleeps(void **state) {
-    (void)state;
-#ifdef SANITIZED
-    print_message("skipped: a sanitizer makes system calls of its own\n");
-    skip();
-#endif
+TEST(try_calls_make_no_system_call_where_no_thread_sleeps) {
+    skip_if(IS_SANITIZED, "a sanitizer makes system calls of its own");
     fflush(NULL);
     const pid_t child = fork();
     check(child >= 0);
@@ -209,10 +188,7 @@ static void try_calls_make_no_system_call_where_no_thread_sleeps(void **state) {
     int status;
     check_equal(waitpid(child, &status, 0), child);
     check(!WIFSIGNALED(status));
-    if (WEXITSTATUS(status) == REFUSED) {
-        print_message("skipped: there is no seccomp here\n");
-        skip();
-    }
+    skip_if(WEXITSTATUS(status) == REFUSED, "there is no seccomp here");
     check_equal(WEXITSTATUS(status), FINE);
 }
 
@@ -240,8 +216,7 @@ static void wait_in_ring(void *context) {
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 }
 /* contract: ilk_mpmc_close, ilk_spsc_close */
-static void waits_are_not_cancellation_points(void **state) {
-    (void)state;
+TEST(waits_are_not_cancellation_points) {
     for (int kind = 0; kind < 4; kind++) {
         struct waiter waiter = {.pushes = kind % 2 == 1, .status = ILK_INVALID};
         item value = 9;
@@ -271,8 +246,7 @@ static void waits_are_not_cancellation_points(void **state) {
 
 /* ---- Counts ---- */
 /* contract: ilk_mpmc_count */
-static void a_count_of_mpmc_has_what_is_reserved_and_not_what_is_shown(void **state) {
-    (void)state;
+TEST(a_count_of_mpmc_has_what_is_reserved_and_not_what_is_shown) {
     ilk_mpmc *ring = make_mpmc(4);
     item value = 1;
     size_t count = 2;
@@ -297,7 +271,6 @@ static ilk_spsc *spsc_of_child;
 static ilk_mpmc *mpmc_of_child;
 
 static void pop_in_child(void *context) {
-    (void)context;
     for (item expected = 1; expected <= 3; expected++) {
         item value = 0;
         check_equal(ilk_spsc_pop_until(spsc_of_child, &value, sizeof value, ILK_FOREVER), ILK_OK);
@@ -311,8 +284,7 @@ static void pop_in_child(void *context) {
  *   pushes 1; forks
  *                                    a thread pops 1, and sleeps for 2; the first pushes 2, 3; closes
  *   pops 1                                                                                          */
-static void a_child_goes_on_with_a_ring_that_no_other_thread_used(void **state) {
-    (void)state;
+TEST(a_child_goes_on_with_a_ring_that_no_other_thread_used) {
     need_children();
     item value = 1;
     spsc_of_child = make_spsc(2);
@@ -344,14 +316,3 @@ static void a_child_goes_on_with_a_ring_that_no_other_thread_used(void **state) 
     ilk_spsc_destroy(spsc_of_child);
     ilk_mpmc_destroy(mpmc_of_child);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_child_goes_on_with_a_ring_that_no_other_thread_used),
-    cmocka_unit_test(elements_lie_at_multiples_of_their_size),
-    cmocka_unit_test(a_push_or_pop_executes_no_locked_instruction),
-    cmocka_unit_test(try_calls_make_no_system_call_where_no_thread_sleeps),
-    cmocka_unit_test(waits_are_not_cancellation_points),
-    cmocka_unit_test(a_count_of_mpmc_has_what_is_reserved_and_not_what_is_shown),
-};
-
-TEST_MAIN(tests)

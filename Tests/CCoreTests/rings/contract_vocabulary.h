@@ -119,8 +119,7 @@ static const struct {
     {"pop_until", OF_CONSUMER, step_pop_until},   {"peek or release", OF_NEITHER, step_peek_or_release},
 };
 /* contract: ilk_mpmc_reserve, ilk_spsc_close, ilk_spsc_peek, ilk_spsc_reserve, spsc.D, spsc.F */
-static void any_sequence_of_verbs_is_a_bounded_queue(void **state) {
-    (void)state;
+TEST(any_sequence_of_verbs_is_a_bounded_queue) {
     const int rounds = stress_rounds(5000);
     for (uint32_t seed = 1; seed <= 60; seed++) {
         struct sequence now = {.capacity = seed % 9 + 1, .random = seed};

@@ -10,8 +10,7 @@
 
 enum { WAITERS = MOST_A_SIDE };
 /* contract: ilk_mpmc_pop_until, ilk_mpmc_push_until, ilk_spsc_pop_until, ilk_spsc_push_until */
-static void waiting_pops_get_the_elements_pushed(void **state) {
-    (void)state;
+TEST(waiting_pops_get_the_elements_pushed) {
     for (enum push_verb verb = TRY_PUSH; verb < push_verbs(); verb++) {
         check_during(push_name(verb), 0);
         ring_type *ring = make(WAITERS + 1);
@@ -38,8 +37,7 @@ static void waiting_pops_get_the_elements_pushed(void **state) {
     }
 }
 /* contract: ilk_mpmc_pop_until, ilk_mpmc_push_until, ilk_spsc_pop_until, ilk_spsc_push_until */
-static void waiting_pushes_get_the_room_made(void **state) {
-    (void)state;
+TEST(waiting_pushes_get_the_room_made) {
     for (enum pop_verb verb = TRY_POP; verb < ANY_POP; verb++) {
         check_during(pop_name(verb), 0);
         ring_type *ring = make(WAITERS);
@@ -73,8 +71,7 @@ static void waiting_pushes_get_the_room_made(void **state) {
     }
 }
 /* contract: ilk_mpmc_pop_until, ilk_mpmc_push_until, ilk_spsc_pop_until, ilk_spsc_push_until */
-static void waits_time_out_and_not_early(void **state) {
-    (void)state;
+TEST(waits_time_out_and_not_early) {
     ring_type *ring = make(1);
     item value = 5;
     const uint64_t passed[] = {0, 1, ilk_now_ns()};
@@ -110,8 +107,7 @@ static inline ring_type *make_to_wait_in(const struct side *side) {
     return ring;
 }
 /* contract: ilk_mpmc_pop_until, ilk_mpmc_push_until, ilk_spsc_pop_until, ilk_spsc_push_until */
-static void signals_do_not_move_the_deadline(void **state) {
-    (void)state;
+TEST(signals_do_not_move_the_deadline) {
     thread_allow_interrupts();
     for (int s = 0; s < SIDES; s++) {
         ring_type *ring = make_to_wait_in(&sides[s]);
@@ -130,8 +126,7 @@ static void signals_do_not_move_the_deadline(void **state) {
 /* contract: ilk_mpmc_close, ilk_mpmc_is_closed, ilk_mpmc_pop_until, ilk_mpmc_reserve, ilk_mpmc_try_pop */
 /* contract: ilk_mpmc_try_push, ilk_spsc_close, ilk_spsc_commit, ilk_spsc_is_closed, ilk_spsc_reserve */
 /* contract: ilk_spsc_try_pop, ilk_spsc_try_push, mpmc.C, spsc.C */
-static void a_closed_ring_drains_and_takes_nothing_more(void **state) {
-    (void)state;
+TEST(a_closed_ring_drains_and_takes_nothing_more) {
     ring_type *ring = make(4);
     check(push(ring, 1));
     check(push(ring, 2));
@@ -156,8 +151,7 @@ static void a_closed_ring_drains_and_takes_nothing_more(void **state) {
     RING(destroy)(ring);
 }
 /* contract: ilk_mpmc_close, ilk_spsc_close, mpmc.C, spsc.C */
-static void every_kind_of_pop_drains_a_closed_ring(void **state) {
-    (void)state;
+TEST(every_kind_of_pop_drains_a_closed_ring) {
     enum { COUNT = 3 };
     for (enum pop_verb verb = TRY_POP; verb < ANY_POP; verb++) {
         check_during(pop_name(verb), 0);
@@ -186,8 +180,7 @@ static void every_kind_of_pop_drains_a_closed_ring(void **state) {
     }
 }
 /* contract: ilk_mpmc_close, ilk_spsc_close, mpmc.C, spsc.C */
-static void a_reservation_made_before_close_still_counts(void **state) {
-    (void)state;
+TEST(a_reservation_made_before_close_still_counts) {
     ring_type *ring = make(4);
     const item values[2] = {7, 8};
     reserve_all(ring, values, 2);
@@ -204,8 +197,7 @@ static void a_reservation_made_before_close_still_counts(void **state) {
     RING(destroy)(ring);
 }
 /* contract: ilk_mpmc_close, ilk_spsc_push_until, mpmc.C, spsc.C */
-static void close_wakes_every_waiter(void **state) {
-    (void)state;
+TEST(close_wakes_every_waiter) {
     for (int s = 0; s < SIDES; s++) {
         ring_type *ring = make_to_wait_in(&sides[s]);
         struct waiter waiters[WAITERS];

@@ -6,13 +6,6 @@
 
 #include "rings/ring_fuzz.h"
 /* contract: mpmc.D */
-static void every_verb_of_mpmc_agrees_with_a_model(void **state) {
-    (void)state;
+TEST(every_verb_of_mpmc_agrees_with_a_model) {
     fuzz_ring();
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(every_verb_of_mpmc_agrees_with_a_model),
-};
-
-TEST_MAIN(tests)

@@ -186,18 +186,15 @@ static void spsc_consume(void) {
     spsc_ask();
 }
 /* contract: ilk_spsc_close */
-static void a_handler_may_be_the_producer_of_spsc(void **state) {
-    (void)state;
+TEST(a_handler_may_be_the_producer_of_spsc) {
     interrupt_everywhere(spsc_pops, COUNT(spsc_pops), spsc_produce, spsc_drain, true);
 }
 /* contract: ilk_spsc_close */
-static void a_handler_may_be_the_consumer_of_spsc(void **state) {
-    (void)state;
+TEST(a_handler_may_be_the_consumer_of_spsc) {
     interrupt_everywhere(spsc_pushes, COUNT(spsc_pushes), spsc_consume, spsc_drain, true);
 }
 /* contract: ilk_mpmc_close, ilk_spsc_close */
-static void a_handler_may_close_a_ring(void **state) {
-    (void)state;
+TEST(a_handler_may_close_a_ring) {
     static call *const mpmc_calls[] = {mpmc_try_push, mpmc_push_until, mpmc_push_many, mpmc_push_in_place,
                                        mpmc_try_pop,  mpmc_pop_until,  mpmc_pop_many,  mpmc_pop_in_place};
     interrupt_everywhere(spsc_pushes, COUNT(spsc_pushes), spsc_close, spsc_drain, true);
@@ -241,8 +238,7 @@ static void mpmc_drain_all(void) {
     }
 }
 /* contract: ilk_mpmc_close */
-static void a_handler_may_try_calls_of_mpmc(void **state) {
-    (void)state;
+TEST(a_handler_may_try_calls_of_mpmc) {
     static call *const calls[] = {mpmc_try_push, mpmc_push_until, mpmc_push_many, mpmc_push_in_place,
                                   mpmc_try_pop,  mpmc_pop_until,  mpmc_pop_many,  mpmc_pop_in_place};
     interrupt_everywhere(calls, COUNT(calls), mpmc_use, mpmc_drain_all, false);
@@ -254,8 +250,6 @@ static bool armed;
 static unsigned hook_calls;
 
 static void hear(void *context, ilk_ring_event event) {
-    (void)context;
-    (void)event;
     hook_calls++;
 }
 
@@ -304,8 +298,7 @@ static void settle_arming(void *context) {
     ilk_mpmc_destroy(mpmc);
 }
 /* contract: ilk_mpmc_close, ilk_spsc_close */
-static void a_handler_may_interrupt_an_arm_call(void **state) {
-    (void)state;
+TEST(a_handler_may_interrupt_an_arm_call) {
     skip_unless_stepping();
     static struct arming cases[] = {
         {.arm = spsc_arm_pop, .handler = spsc_try_push},
@@ -328,7 +321,6 @@ static void a_handler_may_interrupt_an_arm_call(void **state) {
 static ilk_mpmc *slept_in;
 
 static void push_in_handler(int number) {
-    (void)number;
     const item value = 7;
     (void)!ilk_mpmc_try_push(slept_in, &value, sizeof value);
 }
@@ -338,8 +330,7 @@ static void pop_asleep(void *context) {
     check_equal(ilk_mpmc_pop_until(slept_in, value, sizeof *value, ILK_FOREVER), ILK_OK);
 }
 /* contract: ilk_mpmc_close */
-static void a_push_in_a_handler_ends_the_sleep_that_it_interrupted(void **state) {
-    (void)state;
+TEST(a_push_in_a_handler_ends_the_sleep_that_it_interrupted) {
     struct thread consumer;
     item value = 0;
     check_equal(ilk_mpmc_create(&slept_in, 1, sizeof value), ILK_OK);
@@ -352,14 +343,3 @@ static void a_push_in_a_handler_ends_the_sleep_that_it_interrupted(void **state)
     check_equal(value, 7);
     ilk_mpmc_destroy(slept_in);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_handler_may_be_the_producer_of_spsc),
-    cmocka_unit_test(a_handler_may_be_the_consumer_of_spsc),
-    cmocka_unit_test(a_handler_may_close_a_ring),
-    cmocka_unit_test(a_handler_may_try_calls_of_mpmc),
-    cmocka_unit_test(a_handler_may_interrupt_an_arm_call),
-    cmocka_unit_test(a_push_in_a_handler_ends_the_sleep_that_it_interrupted),
-};
-
-TEST_MAIN(tests)

@@ -12,8 +12,7 @@ static uint32_t back_off_of(ILK_ATOMIC(uint32_t) * back_off) {
     return ilk_atomic_load(back_off, memory_order_relaxed);
 }
 /* contract: mpmc.E */
-static void back_off_grows_until_the_other_side_gets_far_ahead(void **state) {
-    (void)state;
+TEST(back_off_grows_until_the_other_side_gets_far_ahead) {
     check_equal(mpmc_back_off(0, 0), 0);
     check_equal(mpmc_back_off(0, 1), 0); /* single elements: none */
     check_equal(mpmc_back_off(0, 2), 1);
@@ -32,8 +31,7 @@ static void back_off_grows_until_the_other_side_gets_far_ahead(void **state) {
     check_equal(far_enough(65536), 256);
 }
 
-static void a_back_off_that_finds_nothing_is_the_last(void **state) {
-    (void)state;
+TEST(a_back_off_that_finds_nothing_is_the_last) {
     ilk_mpmc *ring = make(128);
     for (item i = 0; i < 128; i++) {
         check(push(ring, i));
@@ -55,8 +53,7 @@ static void a_back_off_that_finds_nothing_is_the_last(void **state) {
     ilk_mpmc_destroy(ring);
 }
 
-static void small_rings_do_not_back_off(void **state) {
-    (void)state;
+TEST(small_rings_do_not_back_off) {
     ilk_mpmc *ring = make(8);
     for (item lap = 0; lap < 3; lap++) {
         for (item i = 0; i < 8; i++) {
@@ -81,8 +78,7 @@ static size_t group_mask(size_t capacity, size_t element_size) {
 }
 
 /* A group is of some cache lines, a ring of several groups; otherwise only slot 0 begins one. */
-static void slots_are_fetched_ahead_in_groups(void **state) {
-    (void)state;
+TEST(slots_are_fetched_ahead_in_groups) {
     check_equal(group_mask(1024, 8), 63);
     check_equal(group_mask(1000, 8), 63);
     check_equal(group_mask(256, 8), 31);
@@ -94,8 +90,7 @@ static void slots_are_fetched_ahead_in_groups(void **state) {
 }
 
 /* Elements and batches go on across the last group. */
-static void groups_that_are_not_whole_lose_nothing(void **state) {
-    (void)state;
+TEST(groups_that_are_not_whole_lose_nothing) {
     const item capacity = 1000;
     ilk_mpmc *ring = make(capacity);
     item pushed = 0, popped = 0, batch[97];
@@ -112,13 +107,3 @@ static void groups_that_are_not_whole_lose_nothing(void **state) {
     }
     ilk_mpmc_destroy(ring);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(back_off_grows_until_the_other_side_gets_far_ahead),
-    cmocka_unit_test(a_back_off_that_finds_nothing_is_the_last),
-    cmocka_unit_test(small_rings_do_not_back_off),
-    cmocka_unit_test(slots_are_fetched_ahead_in_groups),
-    cmocka_unit_test(groups_that_are_not_whole_lose_nothing),
-};
-
-TEST_MAIN(tests)

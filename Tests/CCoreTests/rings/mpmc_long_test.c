@@ -21,8 +21,7 @@ static void pop_often(void *context) {
  *                                    pushes: the event count goes two steps, to 2^32 - 2
  *   pops, sleeps
  *                                    pushes: 0, and so on                        */
-static void wake_ups_may_wrap(void **state) {
-    (void)state;
+TEST(wake_ups_may_wrap) {
     ilk_mpmc *ring = make(1);
     ilk_atomic_store(&ring->not_empty, UINT32_MAX - 3, memory_order_relaxed);
     struct thread popper;
@@ -39,9 +38,3 @@ static void wake_ups_may_wrap(void **state) {
     check(ilk_atomic_load(&ring->not_empty, memory_order_relaxed) < 2 * SLEEPS);
     ilk_mpmc_destroy(ring);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(wake_ups_may_wrap),
-};
-
-TEST_MAIN_WITH_SHARED(shared_tests, tests)

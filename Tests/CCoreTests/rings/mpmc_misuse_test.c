@@ -7,7 +7,6 @@
 #include "rings/ring_misuse.h"
 
 static void overwrite_wrong_size(void *context) {
-    (void)context;
     item out;
     (void)ilk_mpmc_push_overwriting(make(4), &element, WRONG_SIZE, &out);
 }
@@ -15,40 +14,34 @@ static void overwrite_wrong_size(void *context) {
 /* ---- Claims ---- */
 
 static void release_none_shown(void *context) {
-    (void)context;
     ilk_mpmc_release(make(4), 1);
 }
 
 static void reserve_twice(void *context) {
-    (void)context;
     ilk_mpmc *ring = make(4);
     reserve(ring, 1);
     reserve(ring, 1);
 }
 
 static void peek_twice(void *context) {
-    (void)context;
     ilk_mpmc *ring = make_with(1);
     show(ring, 1);
     show(ring, 1);
 }
 
 static void too_many_reservations(void *context) {
-    (void)context;
     for (int i = 0; i <= ILK_MPMC_MAX_CLAIMS; i++) {
         reserve(make(4), 1);
     }
 }
 
 static void too_many_claims_of_both_kinds(void *context) {
-    (void)context;
     for (int i = 0; i <= ILK_MPMC_MAX_CLAIMS; i++) {
         (i % 2 == 0 ? reserve : show)(make_with(1), 1);
     }
 }
 
 static void destroy_shown(void *context) {
-    (void)context;
     ilk_mpmc *ring = make_with(1);
     show(ring, 1);
     ilk_mpmc_destroy(ring);
@@ -60,15 +53,13 @@ static void reserve_and_keep(void *context) {
 }
 
 static void commit_by_another(void *context) {
-    (void)context;
     ilk_mpmc *ring = make(4);
     misuse_beside(reserve_and_keep, ring);
     ilk_mpmc_commit(ring, 1);
 }
 /* contract: ilk_mpmc_commit, ilk_mpmc_count, ilk_mpmc_destroy, ilk_mpmc_peek, ilk_mpmc_release */
 /* contract: ilk_mpmc_reserve */
-static void mpmc_misuse_is_reported(void **state) {
-    (void)state;
+TEST(mpmc_misuse_is_reported) {
     static const struct misuse table[] = {
         {overwrite_wrong_size, "ilk_mpmc_push_overwriting", "of 4 bytes"},
         {commit_unreserved, "ilk_mpmc_commit", "this thread has 0 slots reserved"},
@@ -106,17 +97,14 @@ static ilk_mpmc *make_shown(void) {
 }
 
 static void push_until_committed_by_itself(void *context) {
-    (void)context;
     (void)!ilk_mpmc_push_until(make_reserved(0, 4), &element, sizeof element, ILK_FOREVER);
 }
 
 static void push_until_released_by_itself(void *context) {
-    (void)context;
     (void)!ilk_mpmc_push_until(make_shown(), &element, sizeof element, ILK_FOREVER);
 }
 
 static void pop_until_committed_by_itself(void *context) {
-    (void)context;
     item out;
     ilk_mpmc *ring = make_reserved(1, 2);
     check(ilk_mpmc_pop_until(ring, &out, sizeof out, ILK_FOREVER) == ILK_OK);
@@ -124,20 +112,17 @@ static void pop_until_committed_by_itself(void *context) {
 }
 
 static void overwrite_what_is_reserved_by_itself(void *context) {
-    (void)context;
     item out;
     (void)ilk_mpmc_push_overwriting(make_reserved(0, 4), &element, sizeof element, &out);
 }
 
 static void overwrite_what_is_shown_to_itself(void *context) {
-    (void)context;
     item out;
     (void)ilk_mpmc_push_overwriting(make_shown(), &element, sizeof element, &out);
 }
 /* contract: ilk_mpmc_peek, ilk_mpmc_pop_until, ilk_mpmc_push_overwriting, ilk_mpmc_push_until */
 /* contract: ilk_mpmc_reserve */
-static void mpmc_wait_for_a_slot_of_ones_own_is_reported(void **state) {
-    (void)state;
+TEST(mpmc_wait_for_a_slot_of_ones_own_is_reported) {
     static const struct misuse table[] = {
         {push_until_committed_by_itself, "ilk_mpmc_push_until", "reserved and not committed"},
         {push_until_released_by_itself, "ilk_mpmc_push_until", "been shown and not released"},
@@ -161,17 +146,8 @@ static void overwrite_with_overlap(void *context) {
     (void)ilk_mpmc_push_overwriting(make(4), memory, sizeof *memory, evicted);
 }
 /* contract: ilk_mpmc_push_overwriting */
-static void mpmc_overwriting_across_overlapping_memory_is_reported(void **state) {
-    (void)state;
+TEST(mpmc_overwriting_across_overlapping_memory_is_reported) {
     expect_misuse(overwrite_with_overlap, NULL, "ilk_mpmc_push_overwriting", "overlap");
     static int further;
     expect_misuse(overwrite_with_overlap, &further, "ilk_mpmc_push_overwriting", "overlap");
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(mpmc_misuse_is_reported),
-    cmocka_unit_test(mpmc_wait_for_a_slot_of_ones_own_is_reported),
-    cmocka_unit_test(mpmc_overwriting_across_overlapping_memory_is_reported),
-};
-
-TEST_MAIN(tests)

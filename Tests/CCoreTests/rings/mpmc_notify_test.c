@@ -6,8 +6,7 @@
 
 #include "rings/ring_notify_arm.h"
 /* contract: notify.A */
-static void overwriting_sets_the_hook_off(void **state) {
-    (void)state;
+TEST(overwriting_sets_the_hook_off) {
     struct calls calls;
     ilk_mpmc *ring = make_with_hook(1, &calls);
     uint64_t value = 1, evicted;
@@ -30,8 +29,7 @@ static void arm_then_publish_and_stop(void *context) {
     publish_and_stop(ring);
 }
 /* contract: notify.B */
-static void an_arm_that_answers_false_leaves_anothers_up(void **state) {
-    (void)state;
+TEST(an_arm_that_answers_false_leaves_anothers_up) {
     struct calls calls;
     uint64_t value;
     ilk_mpmc *ring = make_with_hook(4, &calls);
@@ -72,13 +70,10 @@ static void pop_slowly(void *context) {
 
 static __thread bool is_arming;
 static void must_not_be_arming(void *context, ilk_ring_event event) {
-    (void)context;
-    (void)event;
     check(!is_arming);
 }
 /* contract: notify.C */
-static void the_hook_never_runs_on_the_thread_that_arms(void **state) {
-    (void)state;
+TEST(the_hook_never_runs_on_the_thread_that_arms) {
     struct calls calls;
     ilk_mpmc *ring = make_with_hook(4, &calls);
     ilk_mpmc_set_notify(ring, must_not_be_arming, NULL);
@@ -108,8 +103,7 @@ static void join_in_hook(void *context, ilk_ring_event event) {
     thread_join(context);
 }
 /* contract: notify.C */
-static void close_has_woken_everyone_when_it_calls_the_hook(void **state) {
-    (void)state;
+TEST(close_has_woken_everyone_when_it_calls_the_hook) {
     struct calls calls;
     ilk_mpmc *ring = make_with_hook(1, &calls);
     static struct thread producer;
@@ -155,8 +149,7 @@ static void arm_now(void *context) {
     check(ilk_mpmc_arm_pop(context));
 }
 
-static void a_waiter_has_left_its_wait_before_it_calls_the_hook(void **state) {
-    (void)state;
+TEST(a_waiter_has_left_its_wait_before_it_calls_the_hook) {
     enum { COUNT = 2 };
     static struct leaving leaving;
     leaving.ring = make_with_hook(COUNT, &leaving.calls);
@@ -172,13 +165,3 @@ static void a_waiter_has_left_its_wait_before_it_calls_the_hook(void **state) {
     check_equal(stage_now(&leaving.calls.readable), 1);
     ilk_mpmc_destroy(leaving.ring);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_waiter_has_left_its_wait_before_it_calls_the_hook),
-    cmocka_unit_test(overwriting_sets_the_hook_off),
-    cmocka_unit_test(an_arm_that_answers_false_leaves_anothers_up),
-    cmocka_unit_test(the_hook_never_runs_on_the_thread_that_arms),
-    cmocka_unit_test(close_has_woken_everyone_when_it_calls_the_hook),
-};
-
-TEST_MAIN_WITH_SHARED(shared_tests, tests)

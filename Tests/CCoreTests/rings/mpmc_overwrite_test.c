@@ -7,8 +7,7 @@
 
 #include "rings/ring_test.h"
 /* contract: ilk_mpmc_push_overwriting */
-static void overwriting_evicts_the_oldest_and_only_when_full(void **state) {
-    (void)state;
+TEST(overwriting_evicts_the_oldest_and_only_when_full) {
     for (int c = 0; c < CAPACITIES; c++) {
         size_t capacity = capacities[c];
         for (size_t start = 0; start < capacity; start++) {
@@ -32,8 +31,7 @@ static void overwriting_evicts_the_oldest_and_only_when_full(void **state) {
     }
 }
 /* contract: ilk_mpmc_push_overwriting */
-static void overwriting_a_closed_ring_gives_the_element_back(void **state) {
-    (void)state;
+TEST(overwriting_a_closed_ring_gives_the_element_back) {
     ilk_mpmc *ring = make(2);
     check(push(ring, 1));
     ilk_mpmc_close(ring);
@@ -47,8 +45,7 @@ static void overwriting_a_closed_ring_gives_the_element_back(void **state) {
 
 /* Sizes below and above a piece of the exchange. */
 /* contract: ilk_mpmc_push_overwriting */
-static void overwriting_may_use_one_buffer(void **state) {
-    (void)state;
+TEST(overwriting_may_use_one_buffer) {
     const size_t sizes[] = {1, 8, 63, 64, 65, 200};
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
         const size_t size = sizes[s];
@@ -78,8 +75,7 @@ static void overwriting_may_use_one_buffer(void **state) {
     }
 }
 
-static void overwriting_goes_on_where_positions_wrap(void **state) {
-    (void)state;
+TEST(overwriting_goes_on_where_positions_wrap) {
     for (int c = 0; c < CAPACITIES; c++) {
         size_t capacity = capacities[c];
         ilk_mpmc *ring = ring_make_old(capacity, sizeof(item), 0, 2 * capacity);
@@ -101,12 +97,3 @@ static void overwriting_goes_on_where_positions_wrap(void **state) {
         ilk_mpmc_destroy(ring);
     }
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(overwriting_evicts_the_oldest_and_only_when_full),
-    cmocka_unit_test(overwriting_a_closed_ring_gives_the_element_back),
-    cmocka_unit_test(overwriting_may_use_one_buffer),
-    cmocka_unit_test(overwriting_goes_on_where_positions_wrap),
-};
-
-TEST_MAIN(tests)

@@ -6,8 +6,7 @@
 
 #include "rings/ring_stress.h"
 /* contract: ilk_mpmc_close, ilk_mpmc_push_overwriting, mpmc.B */
-static void overwriting_loses_nothing_but_what_it_hands_back(void **state) {
-    (void)state;
+TEST(overwriting_loses_nothing_but_what_it_hands_back) {
     static const struct load loads[] = {
         {.capacity = 1, .producers = 2, .consumers = 1, .count = 20000},
         {.capacity = 3, .producers = 3, .consumers = 1, .count = 20000},
@@ -36,8 +35,7 @@ static void pass_on(void *context) {
     }
 }
 
-static void no_wake_up_is_lost_among_many(void **state) {
-    (void)state;
+TEST(no_wake_up_is_lost_among_many) {
     enum { COUNT = 4 };
     ilk_mpmc *rings[2];
     struct relay relays[COUNT];
@@ -55,10 +53,3 @@ static void no_wake_up_is_lost_among_many(void **state) {
     ilk_mpmc_destroy(rings[0]);
     ilk_mpmc_destroy(rings[1]);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(overwriting_loses_nothing_but_what_it_hands_back),
-    cmocka_unit_test(no_wake_up_is_lost_among_many),
-};
-
-TEST_MAIN_WITH_SHARED(shared_tests, tests)

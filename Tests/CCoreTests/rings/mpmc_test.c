@@ -6,8 +6,7 @@
 
 #include "rings/contract.h"
 /* contract: mpmc.D */
-static void a_batch_stops_at_a_slot_in_progress(void **state) {
-    (void)state;
+TEST(a_batch_stops_at_a_slot_in_progress) {
     ilk_mpmc *ring = make(4);
     size_t count = 1;
     item out[4];
@@ -34,8 +33,7 @@ static void a_batch_stops_at_a_slot_in_progress(void **state) {
     ilk_mpmc_destroy(ring);
 }
 /* contract: ilk_mpmc_pop_until, ilk_mpmc_try_pop, mpmc.D */
-static void an_open_reservation_hides_what_comes_after_it(void **state) {
-    (void)state;
+TEST(an_open_reservation_hides_what_comes_after_it) {
     ilk_mpmc *ring = make(4);
     size_t count = 1;
     item *slot = ilk_mpmc_reserve(ring, &count);
@@ -51,8 +49,7 @@ static void an_open_reservation_hides_what_comes_after_it(void **state) {
     ilk_mpmc_destroy(ring);
 }
 /* contract: ilk_mpmc_peek, ilk_mpmc_reserve */
-static void a_thread_may_have_claims_on_several_rings(void **state) {
-    (void)state;
+TEST(a_thread_may_have_claims_on_several_rings) {
     ilk_mpmc *rings[ILK_MPMC_MAX_CLAIMS];
     for (int i = 0; i < ILK_MPMC_MAX_CLAIMS; i++) {
         rings[i] = make(2);
@@ -70,8 +67,7 @@ static void a_thread_may_have_claims_on_several_rings(void **state) {
     }
 }
 /* contract: ilk_mpmc_reserve */
-static void a_thread_may_show_and_reserve_in_one_ring(void **state) {
-    (void)state;
+TEST(a_thread_may_show_and_reserve_in_one_ring) {
     ilk_mpmc *ring = make(2);
     check(push(ring, 1));
     size_t shown_count = 1, reserved_count = 1;
@@ -87,8 +83,7 @@ static void a_thread_may_show_and_reserve_in_one_ring(void **state) {
 
 /* The other consumers, woken by close before, must hear of it. */
 /* contract: ilk_mpmc_close, mpmc.C */
-static void the_last_pop_of_a_closed_ring_ends_the_other_waits(void **state) {
-    (void)state;
+TEST(the_last_pop_of_a_closed_ring_ends_the_other_waits) {
     enum { COUNT = 3 };
     ilk_mpmc *ring = make(2);
     const item value = 9;
@@ -108,13 +103,11 @@ static void the_last_pop_of_a_closed_ring_ends_the_other_waits(void **state) {
 }
 
 /* Each slot has a stamp of eight bytes. */
-static void a_capacity_whose_stamps_do_not_fit_is_invalid(void **state) {
-    (void)state;
+TEST(a_capacity_whose_stamps_do_not_fit_is_invalid) {
     expect_invalid(PTRDIFF_MAX / 8, 1);
 }
 
-static void a_release_of_none_releases_none(void **state) {
-    (void)state;
+TEST(a_release_of_none_releases_none) {
     ilk_mpmc *ring = make(1);
     check(push(ring, 1));
     size_t count = 1;
@@ -125,15 +118,3 @@ static void a_release_of_none_releases_none(void **state) {
     check(push(ring, 2));
     ilk_mpmc_destroy(ring);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_batch_stops_at_a_slot_in_progress),
-    cmocka_unit_test(an_open_reservation_hides_what_comes_after_it),
-    cmocka_unit_test(a_thread_may_have_claims_on_several_rings),
-    cmocka_unit_test(a_thread_may_show_and_reserve_in_one_ring),
-    cmocka_unit_test(a_capacity_whose_stamps_do_not_fit_is_invalid),
-    cmocka_unit_test(a_release_of_none_releases_none),
-    cmocka_unit_test(the_last_pop_of_a_closed_ring_ends_the_other_waits),
-};
-
-TEST_MAIN_WITH_SHARED(shared_tests, tests)

@@ -59,8 +59,7 @@ static inline void use_ring(ring_type *ring, size_t capacity) {
     }
 }
 
-static void counters_may_wrap(void **state) {
-    (void)state;
+TEST(counters_may_wrap) {
     for (int c = 0; c < CAPACITIES; c++) {
         const size_t capacity = capacities[c];
         const uint64_t elements_before[] = {1, capacity, 2 * capacity};
@@ -75,8 +74,7 @@ static void counters_may_wrap(void **state) {
 }
 
 /* Every number of elements across the wrap: one counter has passed it, the other has not. */
-static void counters_may_wrap_with_elements_between_them(void **state) {
-    (void)state;
+TEST(counters_may_wrap_with_elements_between_them) {
     for (int c = 0; c < CAPACITIES; c++) {
         const size_t capacity = capacities[c];
         for (size_t level = 1; level <= capacity; level++) {
@@ -111,8 +109,7 @@ static inline void pop_stream(void *ring) {
     }
 }
 
-static void counters_may_wrap_beside_the_other_side(void **state) {
-    (void)state;
+TEST(counters_may_wrap_beside_the_other_side) {
     for (int c = 0; c < CAPACITIES; c++) {
         for (int wrap = 0; wrap < WRAPS; wrap++) {
             /* Whole laps: the wrap comes in the middle of the stream. */
@@ -182,8 +179,7 @@ enum { CLOSINGS = 1000000 };
 
 /* Two rings at a time: new memory may lie where the old one did. */
 /* contract: ilk_mpmc_close, ilk_spsc_close, mpmc.B, spsc.B */
-static void a_million_closings_lose_nothing(void **state) {
-    (void)state;
+TEST(a_million_closings_lose_nothing) {
     struct closings closings = {.rounds = stress_rounds(CLOSINGS)};
     uint32_t random = 7;
     struct thread pusher;
@@ -214,12 +210,5 @@ static void a_million_closings_lose_nothing(void **state) {
     thread_join(&pusher);
     RING(destroy)(before);
 }
-
-static const struct CMUnitTest shared_tests[] = {
-    cmocka_unit_test(counters_may_wrap),
-    cmocka_unit_test(counters_may_wrap_with_elements_between_them),
-    cmocka_unit_test(counters_may_wrap_beside_the_other_side),
-    cmocka_unit_test(a_million_closings_lose_nothing),
-};
 
 #endif

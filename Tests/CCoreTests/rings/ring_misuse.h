@@ -36,34 +36,28 @@ static inline void show(ring_type *ring, size_t count) {
 enum { WRONG_SIZE = 4 };
 
 static inline void push_wrong_size(void *context) {
-    (void)context;
     (void)!RING(try_push)(make(4), &element, WRONG_SIZE);
 }
 
 static inline void pop_wrong_size(void *context) {
-    (void)context;
     item out;
     (void)!RING(try_pop)(make(4), &out, WRONG_SIZE);
 }
 
 static inline void push_many_wrong_size(void *context) {
-    (void)context;
     (void)!RING(try_push_many)(make(4), &element, 1, WRONG_SIZE);
 }
 
 static inline void pop_many_wrong_size(void *context) {
-    (void)context;
     item out;
     (void)!RING(try_pop_many)(make(4), &out, 1, WRONG_SIZE);
 }
 
 static inline void push_until_wrong_size(void *context) {
-    (void)context;
     (void)!RING(push_until)(make(4), &element, WRONG_SIZE, 0);
 }
 
 static inline void pop_until_wrong_size(void *context) {
-    (void)context;
     item out;
     (void)!RING(pop_until)(make(4), &out, WRONG_SIZE, 0);
 }
@@ -72,12 +66,10 @@ static inline void pop_until_wrong_size(void *context) {
 static volatile size_t largest_size = SIZE_MAX;
 
 static inline void push_largest_size(void *context) {
-    (void)context;
     (void)!RING(try_push)(make(3), &element, largest_size);
 }
 
 static inline void pop_largest_size(void *context) {
-    (void)context;
     item out;
     (void)!RING(try_pop)(make(3), &out, largest_size);
 }
@@ -96,19 +88,16 @@ static const struct misuse wrong_sizes[] = {
 /* ---- More given back than was taken ---- */
 
 static inline void commit_unreserved(void *context) {
-    (void)context;
     RING(commit)(make(4), 1);
 }
 
 static inline void commit_too_many(void *context) {
-    (void)context;
     ring_type *ring = make(4);
     reserve(ring, 2);
     RING(commit)(ring, 3);
 }
 
 static inline void release_unshown(void *context) {
-    (void)context;
     ring_type *ring = make_with(2);
     show(ring, 1);
     RING(release)(ring, 2);
@@ -117,7 +106,6 @@ static inline void release_unshown(void *context) {
 /* ---- Destroyed while in use ---- */
 
 static inline void destroy_reserved(void *context) {
-    (void)context;
     ring_type *ring = make(4);
     reserve(ring, 2);
     RING(destroy)(ring);
@@ -129,7 +117,6 @@ static inline void wait_for_an_element(void *context) {
 }
 
 static inline void destroy_under_a_consumer(void *context) {
-    (void)context;
     ring_type *ring = make(4);
     misuse_beside(wait_for_an_element, ring);
     RING(destroy)(ring);
@@ -141,7 +128,6 @@ static inline void fill_and_wait(void *context) {
 }
 
 static inline void destroy_under_a_producer(void *context) {
-    (void)context;
     ring_type *ring = make(4);
     misuse_beside(fill_and_wait, ring);
     RING(destroy)(ring);

@@ -28,8 +28,7 @@ static inline bool pop(ring_type *ring, item *value) {
     return RING(try_pop)(ring, value, sizeof *value);
 }
 /* contract: ilk_mpmc_arm_pop, ilk_mpmc_arm_push, ilk_spsc_arm_pop, ilk_spsc_arm_push */
-static void an_armed_hook_goes_off_for_an_element_once(void **state) {
-    (void)state;
+TEST(an_armed_hook_goes_off_for_an_element_once) {
     struct calls calls;
     ring_type *ring = make_with_hook(4, &calls);
     check(push(ring, 1)); /* not armed: no call */
@@ -48,8 +47,7 @@ static void an_armed_hook_goes_off_for_an_element_once(void **state) {
     RING(destroy)(ring);
 }
 
-static void an_armed_hook_goes_off_for_room_once(void **state) {
-    (void)state;
+TEST(an_armed_hook_goes_off_for_room_once) {
     struct calls calls;
     ring_type *ring = make_with_hook(2, &calls);
     check(!RING(arm_push)(ring)); /* there is room */
@@ -64,8 +62,7 @@ static void an_armed_hook_goes_off_for_room_once(void **state) {
     RING(destroy)(ring);
 }
 /* contract: ilk_mpmc_arm_pop, ilk_mpmc_arm_push, ilk_spsc_arm_pop, ilk_spsc_arm_push */
-static void close_sets_both_sides_off(void **state) {
-    (void)state;
+TEST(close_sets_both_sides_off) {
     struct calls calls;
     ring_type *ring = make_with_hook(1, &calls);
     check(RING(arm_pop)(ring));
@@ -84,8 +81,7 @@ static void close_sets_both_sides_off(void **state) {
 
 /* All verbs of a side: one call, with the commit and the release. */
 /* contract: mpmc.E, notify.A, spsc.E */
-static void every_verb_sets_the_hook_off(void **state) {
-    (void)state;
+TEST(every_verb_sets_the_hook_off) {
     enum { COUNT = 2 };
     item values[COUNT] = {1, 2};
     for (enum push_verb verb = TRY_PUSH; verb < push_verbs(); verb++) {
@@ -122,8 +118,7 @@ static void every_verb_sets_the_hook_off(void **state) {
     }
 }
 /* contract: ilk_mpmc_set_notify, ilk_spsc_set_notify */
-static void the_hook_may_be_changed_and_taken_away(void **state) {
-    (void)state;
+TEST(the_hook_may_be_changed_and_taken_away) {
     struct calls first, second = {STAGE_INIT, STAGE_INIT};
     ring_type *ring = make_with_hook(2, &first);
     RING(set_notify)(ring, count_call, &second);
@@ -137,8 +132,7 @@ static void the_hook_may_be_changed_and_taken_away(void **state) {
     RING(destroy)(ring);
 }
 
-static void an_armed_ring_may_be_destroyed(void **state) {
-    (void)state;
+TEST(an_armed_ring_may_be_destroyed) {
     struct calls calls;
     ring_type *ring = make_with_hook(1, &calls);
     check(RING(arm_pop)(ring));
@@ -172,8 +166,7 @@ static inline void use_ring_in_hook(void *context, ilk_ring_event event) {
     }
 }
 /* contract: notify.C */
-static void the_hook_may_use_the_ring(void **state) {
-    (void)state;
+TEST(the_hook_may_use_the_ring) {
     struct client client = {.sum = 0};
     struct calls calls;
     client.ring = make_with_hook(1, &calls);
@@ -199,8 +192,7 @@ static void the_hook_may_use_the_ring(void **state) {
 }
 
 /* Each goes off for its own event. */
-static void both_sides_may_be_armed(void **state) {
-    (void)state;
+TEST(both_sides_may_be_armed) {
     struct calls calls;
     ring_type *ring = make_with_hook(1, &calls);
     check(push(ring, 1));
@@ -217,17 +209,14 @@ static void both_sides_may_be_armed(void **state) {
 }
 
 static inline void arm_pop_without_a_hook(void *context) {
-    (void)context;
     (void)!RING(arm_pop)(make(1));
 }
 
 static inline void arm_push_without_a_hook(void *context) {
-    (void)context;
     (void)!RING(arm_push)(make(1));
 }
 /* contract: ilk_mpmc_arm_pop, ilk_mpmc_arm_push, ilk_spsc_arm_pop, ilk_spsc_arm_push */
-static void arming_without_a_hook_is_misuse(void **state) {
-    (void)state;
+TEST(arming_without_a_hook_is_misuse) {
     expect_misuse(arm_pop_without_a_hook, NULL, RING_CALL(arm_pop), "hook");
     expect_misuse(arm_push_without_a_hook, NULL, RING_CALL(arm_push), "hook");
 }
@@ -267,8 +256,7 @@ static inline void pop_by_hook(void *context) {
     }
 }
 
-static void no_call_is_missed(void **state) {
-    (void)state;
+TEST(no_call_is_missed) {
     for (size_t capacity = 1; capacity <= 3; capacity++) {
         static struct stream stream;
         stream.ring = make_with_hook(capacity, &stream.calls);

@@ -60,8 +60,7 @@ static inline void push_one(void *context) {
     check(push(ring, 1));
 }
 /* contract: notify.B */
-static void an_arm_that_answers_false_arms_nothing(void **state) {
-    (void)state;
+TEST(an_arm_that_answers_false_arms_nothing) {
     struct calls calls;
     uint64_t value;
     ring_type *ring = make_with_hook(4, &calls);
@@ -89,8 +88,7 @@ static inline void publish_and_stop(void *context) {
     ring_publish_first(context);
 }
 /* contract: notify.B */
-static void after_false_a_late_push_calls_no_thread(void **state) {
-    (void)state;
+TEST(after_false_a_late_push_calls_no_thread) {
     struct calls calls;
     uint64_t value;
     ring_type *ring = make_with_hook(4, &calls);
@@ -116,8 +114,7 @@ static inline void push_and_pop_one(void *context) {
     check(pop(ring, &value));
 }
 /* contract: notify.A */
-static void an_arm_that_answers_true_is_up(void **state) {
-    (void)state;
+TEST(an_arm_that_answers_true_is_up) {
     struct calls calls;
     ring_type *ring = make_with_hook(4, &calls);
     place(push_and_pop_one, ring);
@@ -143,8 +140,7 @@ static inline void release_none(void *context) {
     RING(release)(context, 0);
 }
 
-static void what_moves_no_element_sets_nothing_off(void **state) {
-    (void)state;
+TEST(what_moves_no_element_sets_nothing_off) {
     struct calls calls;
     ring_type *ring = make_with_hook(1, &calls);
     place(commit_none, ring);
@@ -171,7 +167,6 @@ struct slow_hook {
 
 static inline void stay_inside(void *context, ilk_ring_event event) {
     struct slow_hook *slow = context;
-    (void)event;
     stage_reach(&slow->stage, 1);
     stage_await(&slow->stage, 2);
     stage_reach(&slow->ended, 1);
@@ -188,8 +183,7 @@ static inline void take_hook_away(void *context) {
     check_equal(stage_now(&slow->ended), 1); /* its context may be freed now */
 }
 /* contract: ilk_mpmc_set_notify, ilk_spsc_set_notify, mpmc.E, notify.D, spsc.E */
-static void set_notify_waits_for_a_call_that_runs(void **state) {
-    (void)state;
+TEST(set_notify_waits_for_a_call_that_runs) {
     static struct slow_hook slow;
     slow = (struct slow_hook){.stage = STAGE_INIT, .ended = STAGE_INIT};
     slow.ring = make_with_hook(4, &slow.calls);
@@ -218,13 +212,11 @@ static void set_notify_waits_for_a_call_that_runs(void **state) {
 
 static inline void take_itself_away(void *context, ilk_ring_event event) {
     struct slow_hook *slow = context;
-    (void)event;
     stage_advance(&slow->ended);
     RING(set_notify)(slow->ring, NULL, NULL);
 }
 /* contract: ilk_mpmc_set_notify, ilk_spsc_set_notify, notify.D */
-static void a_hook_may_take_itself_away(void **state) {
-    (void)state;
+TEST(a_hook_may_take_itself_away) {
     static struct slow_hook slow;
     slow = (struct slow_hook){.ended = STAGE_INIT};
     slow.ring = make_with_hook(4, &slow.calls);
@@ -236,8 +228,7 @@ static void a_hook_may_take_itself_away(void **state) {
     RING(destroy)(slow.ring);
 }
 /* contract: ilk_mpmc_set_notify, ilk_spsc_set_notify */
-static void a_new_hook_finds_nothing_armed(void **state) {
-    (void)state;
+TEST(a_new_hook_finds_nothing_armed) {
     struct calls first, second = {STAGE_INIT, STAGE_INIT};
     uint64_t value;
     ring_type *ring = make_with_hook(1, &first);
@@ -272,8 +263,7 @@ static inline size_t push_batch(ring_type *ring, enum push_verb verb, size_t cou
     return count;
 }
 
-static void the_fences_of_a_sleep_end_whatever_the_batch(void **state) {
-    (void)state;
+TEST(the_fences_of_a_sleep_end_whatever_the_batch) {
     static const enum push_verb verbs[] = {PUSH_MANY, PUSH_IN_PLACE};
     for (size_t batch = 1; batch <= LARGEST_BATCH; batch++) {
         for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
@@ -293,26 +283,5 @@ static void the_fences_of_a_sleep_end_whatever_the_batch(void **state) {
         }
     }
 }
-
-static const struct CMUnitTest shared_tests[] = {
-    cmocka_unit_test(an_armed_hook_goes_off_for_an_element_once),
-    cmocka_unit_test(an_armed_hook_goes_off_for_room_once),
-    cmocka_unit_test(close_sets_both_sides_off),
-    cmocka_unit_test(every_verb_sets_the_hook_off),
-    cmocka_unit_test(the_hook_may_be_changed_and_taken_away),
-    cmocka_unit_test(an_armed_ring_may_be_destroyed),
-    cmocka_unit_test(the_hook_may_use_the_ring),
-    cmocka_unit_test(both_sides_may_be_armed),
-    cmocka_unit_test(arming_without_a_hook_is_misuse),
-    cmocka_unit_test(an_arm_that_answers_false_arms_nothing),
-    cmocka_unit_test(after_false_a_late_push_calls_no_thread),
-    cmocka_unit_test(an_arm_that_answers_true_is_up),
-    cmocka_unit_test(what_moves_no_element_sets_nothing_off),
-    cmocka_unit_test(set_notify_waits_for_a_call_that_runs),
-    cmocka_unit_test(a_hook_may_take_itself_away),
-    cmocka_unit_test(a_new_hook_finds_nothing_armed),
-    cmocka_unit_test(the_fences_of_a_sleep_end_whatever_the_batch),
-    cmocka_unit_test(no_call_is_missed),
-};
 
 #endif

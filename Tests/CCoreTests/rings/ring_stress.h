@@ -271,8 +271,7 @@ static inline void push_pop_or_count(void *context) {
     }
 }
 /* contract: ilk_mpmc_count, ilk_spsc_count */
-static void a_count_beside_both_sides_is_at_most_the_capacity(void **state) {
-    (void)state;
+TEST(a_count_beside_both_sides_is_at_most_the_capacity) {
     for (size_t capacity = 1; capacity <= 4; capacity++) {
         ring_type *ring = make(capacity);
         const item elements = (item)stress_rounds(100000);
@@ -284,8 +283,7 @@ static void a_count_beside_both_sides_is_at_most_the_capacity(void **state) {
 
 /* One to one by every pair of verbs, then the most a side by any verb. */
 /* contract: mpmc.A, spsc.A */
-static void every_element_comes_out_once_and_in_its_producers_order(void **state) {
-    (void)state;
+TEST(every_element_comes_out_once_and_in_its_producers_order) {
     static const struct {
         enum push_verb push;
         enum pop_verb pop;
@@ -322,8 +320,7 @@ static void every_element_comes_out_once_and_in_its_producers_order(void **state
 
 /* Capacity 1, so that both sides alternate and sleep: a lost wake-up is a hang. */
 /* contract: ilk_mpmc_pop_until, ilk_mpmc_push_until, ilk_spsc_pop_until, ilk_spsc_push_until */
-static void no_wake_up_is_lost(void **state) {
-    (void)state;
+TEST(no_wake_up_is_lost) {
     run_load((struct load){.capacity = 1,
                            .producers = 1,
                            .consumers = 1,
@@ -334,8 +331,7 @@ static void no_wake_up_is_lost(void **state) {
 
 /* Guarantee B. */
 /* contract: ilk_mpmc_close, ilk_spsc_close, mpmc.B, spsc.B */
-static void nothing_pushed_with_success_is_lost_to_a_racing_close(void **state) {
-    (void)state;
+TEST(nothing_pushed_with_success_is_lost_to_a_racing_close) {
     enum { TWO_OR_ONE = MOST_A_SIDE > 1 ? 2 : 1 };
     const int rounds = stress_rounds(5000);
     for (int round = 0; round < rounds; round++) {
@@ -349,12 +345,5 @@ static void nothing_pushed_with_success_is_lost_to_a_racing_close(void **state) 
                                .delay = round % 300});
     }
 }
-
-static const struct CMUnitTest shared_tests[] = {
-    cmocka_unit_test(a_count_beside_both_sides_is_at_most_the_capacity),
-    cmocka_unit_test(every_element_comes_out_once_and_in_its_producers_order),
-    cmocka_unit_test(no_wake_up_is_lost),
-    cmocka_unit_test(nothing_pushed_with_success_is_lost_to_a_racing_close),
-};
 
 #endif

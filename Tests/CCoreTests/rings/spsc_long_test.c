@@ -5,5 +5,3 @@
 #include "rings/spsc_face.h"
 
 #include "rings/ring_long.h"
-
-TEST_MAIN(shared_tests)

@@ -7,14 +7,12 @@
 #include "rings/ring_misuse.h"
 
 static void release_too_many(void *context) {
-    (void)context;
     ilk_spsc *ring = make_with(1);
     show(ring, 1);
     ilk_spsc_release(ring, 2);
 }
 
 static void release_popped(void *context) {
-    (void)context;
     ilk_spsc *ring = make_with(3);
     show(ring, 2);
     ilk_spsc_release(ring, 1);
@@ -23,15 +21,13 @@ static void release_popped(void *context) {
 }
 
 static void commit_twice(void *context) {
-    (void)context;
     ilk_spsc *ring = make(4);
     reserve(ring, 2);
     ilk_spsc_commit(ring, 1); /* ends the reservation */
     ilk_spsc_commit(ring, 1);
 }
 /* contract: ilk_spsc_commit, ilk_spsc_count, ilk_spsc_destroy, ilk_spsc_peek, ilk_spsc_release */
-static void spsc_misuse_is_reported(void **state) {
-    (void)state;
+TEST(spsc_misuse_is_reported) {
     static const struct misuse table[] = {
         {commit_unreserved, "ilk_spsc_commit", "1 elements; 0 slots are reserved"},
         {commit_too_many, "ilk_spsc_commit", "3 elements; 2 slots are reserved"},
@@ -105,15 +101,13 @@ static void destroy_shown(void *context) {
 }
 
 static void push_while_all_is_reserved(void *context) {
-    (void)context;
     ilk_spsc *ring = make(4);
     reserve(ring, 4);
     (void)!ilk_spsc_try_push(ring, &element, sizeof element);
 }
 /* contract: ilk_spsc_commit, ilk_spsc_destroy, ilk_spsc_peek, ilk_spsc_release, ilk_spsc_reserve */
 /* contract: spsc.F */
-static void spsc_push_or_pop_beside_its_own_access_in_place_is_reported(void **state) {
-    (void)state;
+TEST(spsc_push_or_pop_beside_its_own_access_in_place_is_reported) {
     static const struct misuse table[] = {
         {push_while_reserved, "ilk_spsc_try_push", "a push while a reservation of 2 slots is open"},
         {push_many_while_reserved, "ilk_spsc_try_push_many", "while a reservation of 2 slots is open"},
@@ -131,10 +125,3 @@ static void spsc_push_or_pop_beside_its_own_access_in_place_is_reported(void **s
     static int closed;
     expect_all_misuse(table, sizeof table / sizeof *table, &closed);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(spsc_misuse_is_reported),
-    cmocka_unit_test(spsc_push_or_pop_beside_its_own_access_in_place_is_reported),
-};
-
-TEST_MAIN(tests)

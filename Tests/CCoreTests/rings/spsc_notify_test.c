@@ -7,8 +7,7 @@
 
 #include "rings/ring_notify_arm.h"
 /* contract: notify.C */
-static void giving_the_last_reservation_up_sets_the_hook_off(void **state) {
-    (void)state;
+TEST(giving_the_last_reservation_up_sets_the_hook_off) {
     struct calls calls;
     ilk_spsc *ring = make_with_hook(1, &calls);
     size_t count = 1;
@@ -42,8 +41,7 @@ static void reserve_nothing(void *context) {
     check(ilk_spsc_reserve(ring, &count) == NULL);
 }
 
-static void a_reservation_given_up_on_an_open_ring_sets_nothing_off(void **state) {
-    (void)state;
+TEST(a_reservation_given_up_on_an_open_ring_sets_nothing_off) {
     struct calls calls;
     ilk_spsc *ring = make_with_hook(1, &calls);
     place(reserve_nothing, ring);
@@ -55,8 +53,7 @@ static void a_reservation_given_up_on_an_open_ring_sets_nothing_off(void **state
     ilk_spsc_destroy(ring);
 }
 /* contract: ilk_spsc_arm_pop, ilk_spsc_arm_push */
-static void what_is_reserved_is_room_and_what_is_shown_is_there(void **state) {
-    (void)state;
+TEST(what_is_reserved_is_room_and_what_is_shown_is_there) {
     struct calls calls;
     ilk_spsc *ring = make_with_hook(1, &calls);
     size_t count = 1;
@@ -116,8 +113,7 @@ static void push_and_close(void *context) {
     ilk_spsc_close(self->ring);
 }
 
-static void an_arm_may_hand_the_consumers_part_to_the_hook(void **state) {
-    (void)state;
+TEST(an_arm_may_hand_the_consumers_part_to_the_hook) {
     struct handed_over self = {.ring = make(1)};
     struct thread producer;
     ilk_spsc_set_notify(self.ring, consume_in_hook, &self);
@@ -128,12 +124,3 @@ static void an_arm_may_hand_the_consumers_part_to_the_hook(void **state) {
     check_equal(self.last, HANDED_OVER);
     ilk_spsc_destroy(self.ring);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(an_arm_may_hand_the_consumers_part_to_the_hook),
-    cmocka_unit_test(giving_the_last_reservation_up_sets_the_hook_off),
-    cmocka_unit_test(a_reservation_given_up_on_an_open_ring_sets_nothing_off),
-    cmocka_unit_test(what_is_reserved_is_room_and_what_is_shown_is_there),
-};
-
-TEST_MAIN_WITH_SHARED(shared_tests, tests)

@@ -28,8 +28,7 @@ static void pop_three(void *context) {
     }
 }
 
-static void a_part_may_move_to_another_thread(void **state) {
-    (void)state;
+TEST(a_part_may_move_to_another_thread) {
     struct part in = {make(7), 0}, out = {in.ring, 0};
     for (int round = 0; round < 20; round++) {
         struct thread producer, consumer;
@@ -44,8 +43,7 @@ static void a_part_may_move_to_another_thread(void **state) {
 
 /* The next back-off of a side that found nothing, after a probe that found so many. */
 /* contract: spsc.E */
-static void back_off_grows_until_it_finds_a_quarter_of_the_ring(void **state) {
-    (void)state;
+TEST(back_off_grows_until_it_finds_a_quarter_of_the_ring) {
     check_equal(spsc_back_off(1024, 0, 0), 0);
     check_equal(spsc_back_off(1024, 0, 1), 0); /* single elements: none */
     check_equal(spsc_back_off(1024, 0, 2), 1);
@@ -60,8 +58,7 @@ static void back_off_grows_until_it_finds_a_quarter_of_the_ring(void **state) {
 }
 
 /* The fast path leaves a probe to the slow one exactly where a back-off begins. */
-static void the_fast_path_knows_where_a_back_off_begins(void **state) {
-    (void)state;
+TEST(the_fast_path_knows_where_a_back_off_begins) {
     const size_t capacities[] = {1, 2, 3, 4, 7, 8, 9, 12, 64, 1000, 1024};
     for (size_t i = 0; i < sizeof capacities / sizeof *capacities; i++) {
         ilk_spsc *ring = make(capacities[i]);
@@ -72,8 +69,7 @@ static void the_fast_path_knows_where_a_back_off_begins(void **state) {
     }
 }
 
-static void a_side_backs_off_by_what_its_probe_found(void **state) {
-    (void)state;
+TEST(a_side_backs_off_by_what_its_probe_found) {
     ilk_spsc *ring = make(64);
     for (item i = 0; i < 2; i++) {
         check(push(ring, i));
@@ -105,8 +101,7 @@ static void a_side_backs_off_by_what_its_probe_found(void **state) {
 }
 
 /* Alone and one behind the other, around a ring whose capacity is a power of two, and one whose is not. */
-static void elements_of_every_size_come_out_as_they_were(void **state) {
-    (void)state;
+TEST(elements_of_every_size_come_out_as_they_were) {
     enum { MOST = 24 };
     for (size_t size = 1; size <= MOST; size++) {
         ilk_spsc *ring = NULL;
@@ -132,8 +127,7 @@ static void elements_of_every_size_come_out_as_they_were(void **state) {
 
 /* ---- In place ---- */
 /* contract: ilk_spsc_commit, ilk_spsc_count */
-static void a_commit_may_push_fewer_or_none(void **state) {
-    (void)state;
+TEST(a_commit_may_push_fewer_or_none) {
     ilk_spsc *ring = make(8);
     size_t count = 4;
     item *slots = ilk_spsc_reserve(ring, &count);
@@ -152,8 +146,7 @@ static void a_commit_may_push_fewer_or_none(void **state) {
     ilk_spsc_destroy(ring);
 }
 /* contract: ilk_spsc_close, ilk_spsc_peek, ilk_spsc_reserve, spsc.F */
-static void reserving_again_answers_the_same_slots(void **state) {
-    (void)state;
+TEST(reserving_again_answers_the_same_slots) {
     ilk_spsc *ring = make(8);
     size_t count = 2;
     void *slots = ilk_spsc_reserve(ring, &count);
@@ -173,8 +166,7 @@ static void reserving_again_answers_the_same_slots(void **state) {
     ilk_spsc_destroy(ring);
 }
 /* contract: ilk_spsc_peek, ilk_spsc_release */
-static void a_peek_shows_no_more_than_wanted(void **state) {
-    (void)state;
+TEST(a_peek_shows_no_more_than_wanted) {
     ilk_spsc *ring = make(8);
     for (item i = 0; i < 6; i++) {
         check(push(ring, i));
@@ -189,8 +181,7 @@ static void a_peek_shows_no_more_than_wanted(void **state) {
     ilk_spsc_destroy(ring);
 }
 /* contract: ilk_spsc_count, ilk_spsc_peek, ilk_spsc_release */
-static void what_a_release_leaves_may_be_released_or_popped(void **state) {
-    (void)state;
+TEST(what_a_release_leaves_may_be_released_or_popped) {
     ilk_spsc *ring = make(8);
     for (item i = 0; i < 8; i++) {
         check(push(ring, i));
@@ -214,8 +205,7 @@ static void what_a_release_leaves_may_be_released_or_popped(void **state) {
     ilk_spsc_destroy(ring);
 }
 /* contract: ilk_spsc_close, ilk_spsc_peek, ilk_spsc_release, ilk_spsc_reserve, spsc.F */
-static void the_other_side_goes_on_beside_access_in_place(void **state) {
-    (void)state;
+TEST(the_other_side_goes_on_beside_access_in_place) {
     ilk_spsc *ring = make(4);
     check(push(ring, 1));
     check(push(ring, 2));
@@ -245,8 +235,7 @@ static void the_other_side_goes_on_beside_access_in_place(void **state) {
 
 /* Answered anew as before, smaller where less is wanted, never larger again. */
 /* contract: ilk_spsc_close, spsc.C */
-static void a_reservation_does_not_grow_after_close(void **state) {
-    (void)state;
+TEST(a_reservation_does_not_grow_after_close) {
     ilk_spsc *ring = make(8);
     size_t count = 3;
     item *slots = ilk_spsc_reserve(ring, &count);
@@ -275,8 +264,7 @@ static void a_reservation_does_not_grow_after_close(void **state) {
 
 /* The header's recipe. */
 /* contract: ilk_spsc_try_pop */
-static void closed_and_then_empty_is_drained_but_for_an_open_reservation(void **state) {
-    (void)state;
+TEST(closed_and_then_empty_is_drained_but_for_an_open_reservation) {
     ilk_spsc *ring = make(2);
     item value;
     check(!ilk_spsc_is_closed(ring) && !ilk_spsc_try_pop(ring, &value, sizeof value));
@@ -296,8 +284,7 @@ static void closed_and_then_empty_is_drained_but_for_an_open_reservation(void **
 
 /* Also when nothing was committed. */
 /* contract: spsc.C */
-static void a_waiting_pop_hears_that_the_last_reservation_was_given_up(void **state) {
-    (void)state;
+TEST(a_waiting_pop_hears_that_the_last_reservation_was_given_up) {
     ilk_spsc *ring = make(1);
     size_t count = 1;
     check(ilk_spsc_reserve(ring, &count) != NULL);
@@ -308,21 +295,3 @@ static void a_waiting_pop_hears_that_the_last_reservation_was_given_up(void **st
     expect_answer(&consumer, ILK_CLOSED);
     ilk_spsc_destroy(ring);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_part_may_move_to_another_thread),
-    cmocka_unit_test(back_off_grows_until_it_finds_a_quarter_of_the_ring),
-    cmocka_unit_test(the_fast_path_knows_where_a_back_off_begins),
-    cmocka_unit_test(a_side_backs_off_by_what_its_probe_found),
-    cmocka_unit_test(elements_of_every_size_come_out_as_they_were),
-    cmocka_unit_test(a_commit_may_push_fewer_or_none),
-    cmocka_unit_test(reserving_again_answers_the_same_slots),
-    cmocka_unit_test(a_peek_shows_no_more_than_wanted),
-    cmocka_unit_test(what_a_release_leaves_may_be_released_or_popped),
-    cmocka_unit_test(the_other_side_goes_on_beside_access_in_place),
-    cmocka_unit_test(a_reservation_does_not_grow_after_close),
-    cmocka_unit_test(closed_and_then_empty_is_drained_but_for_an_open_reservation),
-    cmocka_unit_test(a_waiting_pop_hears_that_the_last_reservation_was_given_up),
-};
-
-TEST_MAIN_WITH_SHARED(shared_tests, tests)

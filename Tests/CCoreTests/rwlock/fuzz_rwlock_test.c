@@ -336,14 +336,7 @@ static bool play_rwlock(struct fuzz_play *play, const struct fuzz_step *steps, s
     return true;
 }
 /* contract: ilk_rwlock_upgrade, rwlock.A */
-static void every_verb_of_rwlock_agrees_with_a_model(void **state) {
-    (void)state;
+TEST(every_verb_of_rwlock_agrees_with_a_model) {
     fuzz_with_crew("fuzz_locks: rwlock", rwlock_verbs, sizeof rwlock_verbs / sizeof *rwlock_verbs,
                    play_rwlock);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(every_verb_of_rwlock_agrees_with_a_model),
-};
-
-TEST_MAIN(tests)

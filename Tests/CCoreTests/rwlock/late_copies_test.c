@@ -16,15 +16,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
-#define HAS_OTHER_ALLOCATOR 1
-#endif
-#endif
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#define HAS_OTHER_ALLOCATOR 1
-#endif
-
 /* ---- Plugins ---- */
 
 static void copy_file(const char *from, const char *to) {
@@ -49,11 +40,9 @@ static const struct rwlock_copy *open_copy(const char *path) {
 
 enum { PLUGINS = 6 };
 
-static void six_plugins_with_a_copy_each_can_be_opened(void **state) {
-    (void)state;
-#if defined(HAS_OTHER_ALLOCATOR) || defined(ILK_CHECKED)
-    print_message("skipped: sanitizers and checked builds need more of that memory\n");
-    skip();
+TEST(six_plugins_with_a_copy_each_can_be_opened) {
+#if IS_SANITIZED || defined(ILK_CHECKED)
+    skip_because("sanitizers and checked builds need more of that memory");
 #endif
     char folder[] = "/tmp/interlock-copies-XXXXXX", path[sizeof folder + 16];
     check(mkdtemp(folder) != NULL);
@@ -76,7 +65,7 @@ static void six_plugins_with_a_copy_each_can_be_opened(void **state) {
 static _Thread_local bool counts, fails;
 static ILK_ATOMIC(int) allocations;
 
-#ifndef HAS_OTHER_ALLOCATOR
+#if !IS_SANITIZED
 extern void *__libc_calloc(size_t count, size_t size);
 extern void *__libc_malloc(size_t size);
 void *malloc(size_t size);
@@ -150,11 +139,9 @@ __attribute__((constructor)) static void use_up_the_keys_that_cost_nothing(void)
     }
 }
 
-static void a_program_that_is_linked_with_it_never_allocates_in_a_lock(void **state) {
-    (void)state;
-#ifdef HAS_OTHER_ALLOCATOR
-    print_message("skipped: a sanitizer has its own allocator\n");
-    skip();
+TEST(a_program_that_is_linked_with_it_never_allocates_in_a_lock) {
+#if IS_SANITIZED
+    skip_because("a sanitizer has its own allocator");
 #endif
     const struct rwlock_copy own = {.read_lock = read_lock, .read_unlock = read_unlock};
     ilk_rwlock lock = ILK_RWLOCK_INIT;
@@ -166,11 +153,9 @@ static void a_program_that_is_linked_with_it_never_allocates_in_a_lock(void **st
 }
 
 /* The header's exception; without memory readers are counted. */
-static void a_late_copy_in_a_process_with_many_keys_allocates_once_a_thread(void **state) {
-    (void)state;
-#ifdef HAS_OTHER_ALLOCATOR
-    print_message("skipped: a sanitizer has its own allocator\n");
-    skip();
+TEST(a_late_copy_in_a_process_with_many_keys_allocates_once_a_thread) {
+#if IS_SANITIZED
+    skip_because("a sanitizer has its own allocator");
 #endif
     const struct rwlock_copy *late = open_copy(FIRST_COPY);
     ilk_rwlock lock = ILK_RWLOCK_INIT;
@@ -181,11 +166,3 @@ static void a_late_copy_in_a_process_with_many_keys_allocates_once_a_thread(void
     check(allocations_of_a_reader(late, &lock, true, &was_in_a_slot) <= 100); /* a failure each time */
     check_free_and_destroy(&lock);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(six_plugins_with_a_copy_each_can_be_opened),
-    cmocka_unit_test(a_program_that_is_linked_with_it_never_allocates_in_a_lock),
-    cmocka_unit_test(a_late_copy_in_a_process_with_many_keys_allocates_once_a_thread),
-};
-
-TEST_MAIN(tests)

@@ -21,12 +21,6 @@
 
 enum { LONGEST = 60 };
 
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define CHILDREN_ARE_WATCHED 1
-#endif
-#endif
-
 /* Later threads inherit the filter. */
 static void enter_sandbox(void) {
     check(sandbox_refuse(SYS_membarrier, EPERM));
@@ -35,15 +29,9 @@ static void enter_sandbox(void) {
 
 /* A process of its own: nothing leaves a sandbox. */
 static void in_a_process(void (*body)(void)) {
-#ifdef CHILDREN_ARE_WATCHED
-    print_message(
-        "skipped: ThreadSanitizer does not support threads in the child of a process with threads\n");
-    skip();
-#endif
-    if (!membarrier_works()) {
-        print_message("skipped: membarrier is refused already\n");
-        skip();
-    }
+    skip_if(HAS_THREAD_SANITIZER,
+            "ThreadSanitizer does not support threads in the child of a process with threads");
+    skip_if(!membarrier_works(), "membarrier is refused already");
     fflush(NULL);
     pid_t child = fork();
     check(child >= 0);
@@ -122,8 +110,7 @@ static void rings(void) {
     ilk_mpmc_destroy(many);
 }
 
-static void rings_go_on(void **state) {
-    (void)state;
+TEST(rings_go_on) {
     in_a_process(rings);
 }
 
@@ -137,8 +124,7 @@ static void close_spsc(void) {
     ilk_spsc_destroy(ring);
 }
 
-static void a_ring_can_be_closed(void **state) {
-    (void)state;
+TEST(a_ring_can_be_closed) {
     in_a_process(close_spsc);
 }
 
@@ -170,8 +156,7 @@ ilk_status __wrap_ilk_park_wait(ILK_ATOMIC(uint32_t) * word, uint32_t expected, 
 }
 
 /* Stores that are waited for too short may not be seen yet. */
-static void a_signal_does_not_shorten_the_wait_for_stores(void **state) {
-    (void)state;
+TEST(a_signal_does_not_shorten_the_wait_for_stores) {
     const uint64_t begin_ns = ilk_now_ns();
     is_interrupted = true;
     __real_ilk__wait_for_stores();
@@ -210,8 +195,7 @@ static void fork_beside_the_change(void) {
     ilk_mpmc_destroy(ring);
 }
 
-static void a_child_does_not_wait_for_a_change_that_no_thread_makes(void **state) {
-    (void)state;
+TEST(a_child_does_not_wait_for_a_change_that_no_thread_makes) {
     in_a_process(fork_beside_the_change);
 }
 
@@ -236,8 +220,7 @@ static void sleep_for_a_slot(void) {
     check_free_and_destroy(&lock);
 }
 
-static void a_writer_sleeps_for_a_slot_that_was_taken_before(void **state) {
-    (void)state;
+TEST(a_writer_sleeps_for_a_slot_that_was_taken_before) {
     in_a_process(sleep_for_a_slot);
 }
 
@@ -293,8 +276,7 @@ static void fence_free_lock(void) {
     check_free_and_destroy(&guarded.lock);
 }
 
-static void a_lock_without_fences_gets_them_and_excludes(void **state) {
-    (void)state;
+TEST(a_lock_without_fences_gets_them_and_excludes) {
     in_a_process(fence_free_lock);
 }
 
@@ -315,8 +297,7 @@ static void tried_fence_free_lock(void) {
     check_free_and_destroy(&lock);
 }
 /* contract: ilk_rwlock_try_write_lock, rwlock.G */
-static void a_try_to_write_waits_for_no_fence_that_is_refused(void **state) {
-    (void)state;
+TEST(a_try_to_write_waits_for_no_fence_that_is_refused) {
     in_a_process(tried_fence_free_lock);
 }
 
@@ -348,8 +329,7 @@ static void write_locks_with_a_limit(void) {
     check_equal(ilk_atomic_load(&waits, memory_order_relaxed), 3);
 }
 /* contract: rwlock.D */
-static void each_wait_for_refused_fences_is_made_once(void **state) {
-    (void)state;
+TEST(each_wait_for_refused_fences_is_made_once) {
     in_a_process(write_locks_with_a_limit);
 }
 
@@ -373,8 +353,7 @@ static void fence_free_lock_of_two_copies(void) {
     check_free_and_destroy(&guarded.lock);
 }
 
-static void a_copy_opened_in_the_sandbox_excludes_too(void **state) {
-    (void)state;
+TEST(a_copy_opened_in_the_sandbox_excludes_too) {
     in_a_process(fence_free_lock_of_two_copies);
 }
 
@@ -398,22 +377,6 @@ static void ring_of_two_copies(void) {
     ilk_spsc_destroy(ring);
 }
 
-static void a_ring_may_be_waited_for_in_a_copy_opened_in_the_sandbox(void **state) {
-    (void)state;
+TEST(a_ring_may_be_waited_for_in_a_copy_opened_in_the_sandbox) {
     in_a_process(ring_of_two_copies);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(rings_go_on),
-    cmocka_unit_test(a_ring_can_be_closed),
-    cmocka_unit_test(a_signal_does_not_shorten_the_wait_for_stores),
-    cmocka_unit_test(a_child_does_not_wait_for_a_change_that_no_thread_makes),
-    cmocka_unit_test(a_writer_sleeps_for_a_slot_that_was_taken_before),
-    cmocka_unit_test(a_lock_without_fences_gets_them_and_excludes),
-    cmocka_unit_test(a_try_to_write_waits_for_no_fence_that_is_refused),
-    cmocka_unit_test(each_wait_for_refused_fences_is_made_once),
-    cmocka_unit_test(a_copy_opened_in_the_sandbox_excludes_too),
-    cmocka_unit_test(a_ring_may_be_waited_for_in_a_copy_opened_in_the_sandbox),
-};
-
-TEST_MAIN(tests)

@@ -39,14 +39,12 @@ static void change(void) {
 }
 
 static void read_lock(void *context) {
-    (void)context;
     ilk_rwlock_read_lock(lock);
     see();
     ilk_rwlock_read_unlock(lock);
 }
 
 static void try_read_lock(void *context) {
-    (void)context;
     if (ilk_rwlock_try_read_lock(lock)) {
         see();
         ilk_rwlock_read_unlock(lock);
@@ -54,7 +52,6 @@ static void try_read_lock(void *context) {
 }
 
 static void read_again(void *context) {
-    (void)context;
     ilk_rwlock_read_lock(lock);
     ilk_rwlock_read_lock(lock);
     see();
@@ -64,7 +61,6 @@ static void read_again(void *context) {
 }
 
 static void try_to_read_again(void *context) {
-    (void)context;
     ilk_rwlock_read_lock(lock);
     check(ilk_rwlock_try_read_lock(lock));
     see();
@@ -74,14 +70,12 @@ static void try_to_read_again(void *context) {
 }
 
 static void write_lock(void *context) {
-    (void)context;
     ilk_rwlock_write_lock(lock);
     change();
     ilk_rwlock_write_unlock(lock);
 }
 
 static void try_write_lock(void *context) {
-    (void)context;
     if (ilk_rwlock_try_write_lock(lock)) {
         change();
         ilk_rwlock_write_unlock(lock);
@@ -89,7 +83,6 @@ static void try_write_lock(void *context) {
 }
 
 static void upgrade_and_downgrade(void *context) {
-    (void)context;
     ilk_rwlock_upgradable_lock(lock);
     see();
     ilk_rwlock_upgrade(lock);
@@ -108,7 +101,6 @@ static void see_from_outside(void) {
 }
 
 static void try_to_read(void *context) {
-    (void)context;
     if (ilk_rwlock_try_read_lock(lock)) {
         see_from_outside();
         ilk_rwlock_read_unlock(lock);
@@ -116,7 +108,6 @@ static void try_to_read(void *context) {
 }
 
 static void try_to_read_twice(void *context) {
-    (void)context;
     const bool reads = ilk_rwlock_try_read_lock(lock);
     const bool reads_again = ilk_rwlock_try_read_lock(lock);
     if (reads) {
@@ -130,7 +121,6 @@ static void try_to_read_twice(void *context) {
 }
 
 static void try_to_write(void *context) {
-    (void)context;
     if (ilk_rwlock_try_write_lock(lock)) {
         check(held == NOTHING);
         see_from_outside();
@@ -142,7 +132,6 @@ static void try_to_write(void *context) {
 
 /* Both locks, given up in the order of taking. */
 static void try_to_read_both(void *context) {
-    (void)context;
     const bool reads_other = ilk_rwlock_try_read_lock(other);
     check(reads_other);
     const bool reads = ilk_rwlock_try_read_lock(lock);
@@ -156,7 +145,6 @@ static void try_to_read_both(void *context) {
 /* ---- Every pair, in every mode ---- */
 
 static void prepare(void *context) {
-    (void)context;
     (is_plain ? ilk_rwlock_init_plain : ilk_rwlock_init)(lock);
     ilk_rwlock_init(other);
     lock->word = word;
@@ -164,7 +152,6 @@ static void prepare(void *context) {
 }
 
 static void settle(void *context) {
-    (void)context;
     check(ilk__rwlock_is_idle(word_of(lock)));
     check(!is_in_a_slot(lock));
     check_equal(first, second);
@@ -212,42 +199,24 @@ static void interrupt_every_call(const char *mode, uint32_t word_in_that_mode) {
     }
 }
 
-static void a_handler_may_try_anywhere_in_the_central_mode(void **state) {
-    (void)state;
+TEST(a_handler_may_try_anywhere_in_the_central_mode) {
     interrupt_every_call("central", 0);
 }
 /* contract: ilk_rwlock_init_plain */
-static void a_handler_may_try_anywhere_in_a_plain_lock(void **state) {
-    (void)state;
+TEST(a_handler_may_try_anywhere_in_a_plain_lock) {
     is_plain = true;
     interrupt_every_call("plain", ILK__RWLOCK_READ_SAMPLES);
 }
 
-static void a_handler_may_try_anywhere_on_the_way_to_slots(void **state) {
-    (void)state;
+TEST(a_handler_may_try_anywhere_on_the_way_to_slots) {
     interrupt_every_call("about to take slots", ILK__RWLOCK_READ_SAMPLES);
 }
 
-static void a_handler_may_try_anywhere_in_the_fenced_mode(void **state) {
-    (void)state;
+TEST(a_handler_may_try_anywhere_in_the_fenced_mode) {
     interrupt_every_call("fenced", ILK__RWLOCK_SLOTS);
 }
 
-static void a_handler_may_try_anywhere_in_the_fence_free_mode(void **state) {
-    (void)state;
-    if (!membarrier_works()) {
-        print_message("skipped: without membarrier(2) no lock leaves the fence out\n");
-        skip();
-    }
+TEST(a_handler_may_try_anywhere_in_the_fence_free_mode) {
+    skip_if(!membarrier_works(), "without membarrier(2) no lock leaves the fence out");
     interrupt_every_call("fence-free", ILK__RWLOCK_MODE);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_handler_may_try_anywhere_in_the_central_mode),
-    cmocka_unit_test(a_handler_may_try_anywhere_in_a_plain_lock),
-    cmocka_unit_test(a_handler_may_try_anywhere_on_the_way_to_slots),
-    cmocka_unit_test(a_handler_may_try_anywhere_in_the_fenced_mode),
-    cmocka_unit_test(a_handler_may_try_anywhere_in_the_fence_free_mode),
-};
-
-TEST_MAIN(tests)

@@ -8,143 +8,78 @@
 #include <interlock/inline/owned_rwlock.h>
 #include <interlock/interlock.h>
 
-static void read_unlock_free(void *context) {
-    (void)context;
+typedef void call_of_rwlock(ilk_rwlock *lock);
+
+/* Calls on a new lock, of which the last is misuse. */
+struct calls {
+    call_of_rwlock *calls[4];
+    const char *name, *text;
+};
+
+static void make_calls(void *context) {
     ilk_rwlock lock = ILK_RWLOCK_INIT;
-    ilk_rwlock_read_unlock(&lock);
+    const struct calls *row = context;
+    for (call_of_rwlock *const *call = row->calls; *call != NULL; call++) {
+        (*call)(&lock);
+    }
 }
 
-static void read_unlock_written(void *context) {
-    (void)context;
-    ilk_rwlock lock = ILK_RWLOCK_INIT;
-    ilk_rwlock_write_lock(&lock);
-    ilk_rwlock_read_unlock(&lock);
-}
-
-static void read_unlock_upgradable(void *context) {
-    (void)context;
-    ilk_rwlock lock = ILK_RWLOCK_INIT;
-    ilk_rwlock_upgradable_lock(&lock);
-    ilk_rwlock_read_unlock(&lock);
-}
-
-static void write_unlock_free(void *context) {
-    (void)context;
-    ilk_rwlock lock = ILK_RWLOCK_INIT;
-    ilk_rwlock_write_unlock(&lock);
-}
-
-static void write_unlock_read(void *context) {
-    (void)context;
-    ilk_rwlock lock = ILK_RWLOCK_INIT;
-    ilk_rwlock_read_lock(&lock);
-    ilk_rwlock_read_lock(&lock);
-    ilk_rwlock_write_unlock(&lock);
-}
-
-static void write_unlock_upgradable(void *context) {
-    (void)context;
-    ilk_rwlock lock = ILK_RWLOCK_INIT;
-    ilk_rwlock_upgradable_lock(&lock);
-    ilk_rwlock_write_unlock(&lock);
-}
-
-static void downgrade_free(void *context) {
-    (void)context;
-    ilk_rwlock lock = ILK_RWLOCK_INIT;
-    ilk_rwlock_downgrade(&lock);
-}
-
-static void downgrade_read(void *context) {
-    (void)context;
-    ilk_rwlock lock = ILK_RWLOCK_INIT;
-    ilk_rwlock_read_lock(&lock);
-    ilk_rwlock_downgrade(&lock);
-}
-
-static void upgradable_unlock_free(void *context) {
-    (void)context;
-    ilk_rwlock lock = ILK_RWLOCK_INIT;
-    ilk_rwlock_upgradable_unlock(&lock);
-}
-
-static void upgradable_unlock_upgraded(void *context) {
-    (void)context;
-    ilk_rwlock lock = ILK_RWLOCK_INIT;
-    ilk_rwlock_upgradable_lock(&lock);
-    ilk_rwlock_upgrade(&lock);
-    ilk_rwlock_upgradable_unlock(&lock);
-}
-
-static void upgrade_free(void *context) {
-    (void)context;
-    ilk_rwlock lock = ILK_RWLOCK_INIT;
-    ilk_rwlock_upgrade(&lock);
-}
-
-static void upgrade_read(void *context) {
-    (void)context;
-    ilk_rwlock lock = ILK_RWLOCK_INIT;
-    ilk_rwlock_read_lock(&lock);
-    ilk_rwlock_upgrade(&lock);
-}
-
-static void destroy_read(void *context) {
-    (void)context;
-    ilk_rwlock lock = ILK_RWLOCK_INIT;
-    ilk_rwlock_read_lock(&lock);
-    ilk_rwlock_destroy(&lock);
-}
-
-static void destroy_written(void *context) {
-    (void)context;
-    ilk_rwlock lock = ILK_RWLOCK_INIT;
-    ilk_rwlock_write_lock(&lock);
-    ilk_rwlock_destroy(&lock);
-}
-
-static void destroy_upgradable(void *context) {
-    (void)context;
-    ilk_rwlock lock = ILK_RWLOCK_INIT;
-    ilk_rwlock_upgradable_lock(&lock);
-    ilk_rwlock_destroy(&lock);
+static void expect_each(struct calls *rows, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        expect_misuse(make_calls, &rows[i], rows[i].name, rows[i].text);
+    }
 }
 
 static void one_reader_too_many(void *context) {
-    (void)context;
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     ilk_atomic_store(&lock.word, ILK__RWLOCK_READERS, memory_order_relaxed); /* as if 131,071 had come */
     ilk_rwlock_read_lock(&lock);
 }
 /* contract: ilk_rwlock_destroy, ilk_rwlock_downgrade, ilk_rwlock_read_lock, ilk_rwlock_read_unlock */
 /* contract: ilk_rwlock_upgradable_unlock, ilk_rwlock_upgrade, ilk_rwlock_write_unlock */
-static void rwlock_misuse_is_reported(void **state) {
-    (void)state;
-    static const struct misuse table[] = {
-        {read_unlock_free, "ilk_rwlock_read_unlock", "no reader holds the lock; the lock is free"},
-        {read_unlock_written, "ilk_rwlock_read_unlock", "the lock is held for writing"},
-        {read_unlock_upgradable, "ilk_rwlock_read_unlock", "the lock is held upgradable"},
-        {write_unlock_free, "ilk_rwlock_write_unlock", "no writer holds the lock; the lock is free"},
-        {write_unlock_read, "ilk_rwlock_write_unlock", "the lock is held by 2 readers"},
-        {write_unlock_upgradable, "ilk_rwlock_write_unlock", "the lock is held upgradable"},
-        {downgrade_free, "ilk_rwlock_downgrade", "the lock is free"},
-        {downgrade_read, "ilk_rwlock_downgrade", "the lock is held by 1 reader"},
-        {upgradable_unlock_free, "ilk_rwlock_upgradable_unlock", "the lock is free"},
-        {upgradable_unlock_upgraded, "ilk_rwlock_upgradable_unlock", "the lock is held for writing"},
-        {upgrade_free, "ilk_rwlock_upgrade", "no thread holds the lock upgradable; the lock is free"},
-        {upgrade_read, "ilk_rwlock_upgrade", "the lock is held by 1 reader"},
-        {destroy_read, "ilk_rwlock_destroy", "destroyed while in use; the lock is held by 1 reader"},
-        {destroy_written, "ilk_rwlock_destroy", "destroyed while in use; the lock is held for writing"},
-        {destroy_upgradable, "ilk_rwlock_destroy", "destroyed while in use; the lock is held upgradable"},
-        {one_reader_too_many, "ilk_rwlock_read_lock", "65535 readers"},
+TEST(rwlock_misuse_is_reported) {
+    static struct calls rows[] = {
+        {{ilk_rwlock_read_unlock}, "ilk_rwlock_read_unlock", "no reader holds the lock; the lock is free"},
+        {{ilk_rwlock_write_lock, ilk_rwlock_read_unlock},
+         "ilk_rwlock_read_unlock",
+         "the lock is held for writing"},
+        {{ilk_rwlock_upgradable_lock, ilk_rwlock_read_unlock},
+         "ilk_rwlock_read_unlock",
+         "the lock is held upgradable"},
+        {{ilk_rwlock_write_unlock}, "ilk_rwlock_write_unlock", "no writer holds the lock; the lock is free"},
+        {{ilk_rwlock_read_lock, ilk_rwlock_read_lock, ilk_rwlock_write_unlock},
+         "ilk_rwlock_write_unlock",
+         "the lock is held by 2 readers"},
+        {{ilk_rwlock_upgradable_lock, ilk_rwlock_write_unlock},
+         "ilk_rwlock_write_unlock",
+         "the lock is held upgradable"},
+        {{ilk_rwlock_downgrade}, "ilk_rwlock_downgrade", "the lock is free"},
+        {{ilk_rwlock_read_lock, ilk_rwlock_downgrade},
+         "ilk_rwlock_downgrade",
+         "the lock is held by 1 reader"},
+        {{ilk_rwlock_upgradable_unlock}, "ilk_rwlock_upgradable_unlock", "the lock is free"},
+        {{ilk_rwlock_upgradable_lock, ilk_rwlock_upgrade, ilk_rwlock_upgradable_unlock},
+         "ilk_rwlock_upgradable_unlock",
+         "the lock is held for writing"},
+        {{ilk_rwlock_upgrade}, "ilk_rwlock_upgrade", "no thread holds the lock upgradable; the lock is free"},
+        {{ilk_rwlock_read_lock, ilk_rwlock_upgrade}, "ilk_rwlock_upgrade", "the lock is held by 1 reader"},
+        {{ilk_rwlock_read_lock, ilk_rwlock_destroy},
+         "ilk_rwlock_destroy",
+         "destroyed while in use; the lock is held by 1 reader"},
+        {{ilk_rwlock_write_lock, ilk_rwlock_destroy},
+         "ilk_rwlock_destroy",
+         "destroyed while in use; the lock is held for writing"},
+        {{ilk_rwlock_upgradable_lock, ilk_rwlock_destroy},
+         "ilk_rwlock_destroy",
+         "destroyed while in use; the lock is held upgradable"},
     };
-    EXPECT_ALL(table);
+    expect_each(rows, sizeof rows / sizeof *rows);
+    expect_misuse(one_reader_too_many, NULL, "ilk_rwlock_read_lock", "65535 readers");
 }
 
 /* A thread that waits for itself. A reader's slot tells of it in every build. */
 
 static void write_while_reading_in_a_slot(void *context) {
-    (void)context;
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     move_to_slots(&lock);
     ilk_rwlock_read_lock(&lock);
@@ -152,7 +87,6 @@ static void write_while_reading_in_a_slot(void *context) {
 }
 
 static void upgrade_while_reading_in_a_slot(void *context) {
-    (void)context;
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     move_to_slots(&lock);
     ilk_rwlock_read_lock(&lock);
@@ -160,8 +94,7 @@ static void upgrade_while_reading_in_a_slot(void *context) {
     ilk_rwlock_upgrade(&lock);
 }
 
-static void waiting_for_oneself_in_a_slot_is_reported(void **state) {
-    (void)state;
+TEST(waiting_for_oneself_in_a_slot_is_reported) {
     static const struct misuse table[] = {
         {write_while_reading_in_a_slot, "ilk_rwlock_write_lock",
          "the calling thread would wait for itself: it reads under the lock already"},
@@ -170,98 +103,59 @@ static void waiting_for_oneself_in_a_slot_is_reported(void **state) {
     EXPECT_ALL(table);
 }
 
-static void write_twice(void *context) {
-    (void)context;
-    ilk_rwlock lock = ILK_RWLOCK_INIT;
-    ilk_rwlock_write_lock(&lock);
-    ilk_rwlock_write_lock(&lock);
+static void try_to_write(ilk_rwlock *lock) {
+    check(ilk_rwlock_try_write_lock(lock));
 }
 
-static void read_while_writing(void *context) {
-    (void)context;
-    ilk_rwlock lock = ILK_RWLOCK_INIT;
-    check(ilk_rwlock_try_write_lock(&lock));
-    ilk_rwlock_read_lock(&lock);
+static void read_until(ilk_rwlock *lock) {
+    check_equal(ilk_rwlock_read_lock_until(lock, ILK_FOREVER), ILK_OK);
 }
 
-static void write_while_reading(void *context) {
-    (void)context;
-    ilk_rwlock lock = ILK_RWLOCK_INIT;
-    check_equal(ilk_rwlock_read_lock_until(&lock, ILK_FOREVER), ILK_OK);
-    ilk_rwlock_write_lock(&lock);
-}
-
-static void write_after_downgrade(void *context) {
-    (void)context;
-    ilk_rwlock lock = ILK_RWLOCK_INIT;
-    check_equal(ilk_rwlock_write_lock_until(&lock, ILK_FOREVER), ILK_OK);
-    ilk_rwlock_downgrade(&lock);
-    ilk_rwlock_write_lock(&lock);
-}
-
-static void upgradable_twice(void *context) {
-    (void)context;
-    ilk_rwlock lock = ILK_RWLOCK_INIT;
-    ilk_rwlock_upgradable_lock(&lock);
-    ilk_rwlock_upgradable_lock(&lock);
+static void write_until(ilk_rwlock *lock) {
+    check_equal(ilk_rwlock_write_lock_until(lock, ILK_FOREVER), ILK_OK);
 }
 
 static void take_for_writing(void *context) {
     ilk_rwlock_write_lock(context);
 }
 
-static void read_again_behind_a_writer(void *context) {
-    (void)context;
-    ilk_rwlock lock = ILK_RWLOCK_INIT;
-    ilk_rwlock_read_lock(&lock);
-    misuse_beside(take_for_writing, &lock);
-    ilk_rwlock_read_lock(&lock);
+static void come_to_write(ilk_rwlock *lock) {
+    misuse_beside(take_for_writing, lock);
 }
 
-static void waiting_for_oneself_is_reported_in_a_checked_build(void **state) {
-    (void)state;
-#ifdef ILK_CHECKED
-    static const char *const text = "the calling thread would wait for itself: it holds the lock already";
-    const struct misuse table[] = {
-        {write_twice, "ilk_rwlock_write_lock", text},
-        {read_while_writing, "ilk_rwlock_read_lock", text},
-        {write_while_reading, "ilk_rwlock_write_lock", text},
-        {write_after_downgrade, "ilk_rwlock_write_lock", text},
-        {upgradable_twice, "ilk_rwlock_upgradable_lock", text},
-        {read_again_behind_a_writer, "ilk_rwlock_read_lock", text},
+TEST(waiting_for_oneself_is_reported_in_a_checked_build) {
+    static const char text[] = "the calling thread would wait for itself: it holds the lock already";
+    static struct calls rows[] = {
+        {{ilk_rwlock_write_lock, ilk_rwlock_write_lock}, "ilk_rwlock_write_lock", text},
+        {{try_to_write, ilk_rwlock_read_lock}, "ilk_rwlock_read_lock", text},
+        {{read_until, ilk_rwlock_write_lock}, "ilk_rwlock_write_lock", text},
+        {{write_until, ilk_rwlock_downgrade, ilk_rwlock_write_lock}, "ilk_rwlock_write_lock", text},
+        {{ilk_rwlock_upgradable_lock, ilk_rwlock_upgradable_lock}, "ilk_rwlock_upgradable_lock", text},
+        {{ilk_rwlock_read_lock, come_to_write, ilk_rwlock_read_lock}, "ilk_rwlock_read_lock", text},
     };
-    EXPECT_ALL(table);
-#else
-    (void)write_twice, (void)read_while_writing, (void)write_while_reading, (void)write_after_downgrade;
-    (void)upgradable_twice, (void)read_again_behind_a_writer;
-    print_message("skipped: only a checked build records what a thread holds (-DINTERLOCK_CHECKED=ON)\n");
-    skip();
-#endif
+    skip_unless_checked();
+    expect_each(rows, sizeof rows / sizeof *rows);
 }
 
 /* The facade's lock, in every build: taken again by its writing or upgradable holder. */
 static const char *const section = "called from inside a write or upgradable section of the same lock";
 
 static void owned_write_in_write(void *context) {
-    (void)context;
     static ilk__owned_rwlock owned;
     ilk__owned_write_lock(&owned, "the call");
     ilk__owned_write_lock(&owned, "the call");
 }
 static void owned_read_in_write(void *context) {
-    (void)context;
     static ilk__owned_rwlock owned;
     ilk__owned_write_lock(&owned, "the call");
     (void)ilk__owned_read_lock(&owned, "the call");
 }
 static void owned_upgradable_in_write(void *context) {
-    (void)context;
     static ilk__owned_rwlock owned;
     ilk__owned_write_lock(&owned, "the call");
     ilk__owned_upgradable_lock(&owned, "the call");
 }
 static void owned_write_in_upgradable(void *context) {
-    (void)context;
     static ilk__owned_rwlock owned;
     ilk__owned_upgradable_lock(&owned, "the call");
     ilk__owned_write_lock(&owned, "the call");
@@ -270,7 +164,6 @@ static void write_owned(void *context) {
     ilk__owned_write_lock(context, "another call");
 }
 static void owned_read_in_upgradable_behind_a_writer(void *context) {
-    (void)context;
     static ilk__owned_rwlock owned;
     ilk__owned_upgradable_lock(&owned, "the call");
     misuse_beside(write_owned, &owned);
@@ -297,7 +190,6 @@ ilk_status __wrap_ilk__read_section_begin_at(ilk_rwlock *lock, ilk__read_section
  *                                            queues behind the upgradable access
  *     would wait behind it                                                        */
 static void owned_read_in_upgradable_as_a_writer_queues(void *context) {
-    (void)context;
     static ilk__owned_rwlock owned;
     ilk__owned_upgradable_lock(&owned, "the call");
     owned.lock.word |= ILK__RWLOCK_READ_SAMPLES; /* the next read goes slow */
@@ -305,8 +197,7 @@ static void owned_read_in_upgradable_as_a_writer_queues(void *context) {
     (void)ilk__owned_read_lock(&owned, "the call");
 }
 /* contract: ReadWriteLock */
-static void taking_an_owned_lock_again_is_reported(void **state) {
-    (void)state;
+TEST(taking_an_owned_lock_again_is_reported) {
     const struct misuse table[] = {
         {owned_write_in_write, "the call", section},
         {owned_read_in_write, "the call", section},
@@ -341,35 +232,25 @@ static void unlock_write(void *context) {
 static void unlock_upgradable(void *context) {
     ilk_rwlock_upgradable_unlock(context);
 }
-static void unlock_a_read_elsewhere(void *context) {
-    (void)context;
-    ilk_rwlock lock = ILK_RWLOCK_INIT;
-    ilk_rwlock_read_lock(&lock);
-    misuse_beside(unlock_read, &lock);
+static void unlock_read_beside(ilk_rwlock *lock) {
+    misuse_beside(unlock_read, lock);
 }
-static void unlock_a_write_elsewhere(void *context) {
-    (void)context;
-    ilk_rwlock lock = ILK_RWLOCK_INIT;
-    ilk_rwlock_write_lock(&lock);
-    misuse_beside(unlock_write, &lock);
+static void unlock_write_beside(ilk_rwlock *lock) {
+    misuse_beside(unlock_write, lock);
 }
-static void unlock_upgradable_elsewhere(void *context) {
-    (void)context;
-    ilk_rwlock lock = ILK_RWLOCK_INIT;
-    ilk_rwlock_upgradable_lock(&lock);
-    misuse_beside(unlock_upgradable, &lock);
+static void unlock_upgradable_beside(ilk_rwlock *lock) {
+    misuse_beside(unlock_upgradable, lock);
 }
 
-static void unlocking_elsewhere_is_reported_in_a_checked_build(void **state) {
-    (void)state;
-#ifdef ILK_CHECKED
-    static const char *const text = "the calling thread does not hold it, another thread does";
-    const struct misuse table[] = {
-        {unlock_a_read_elsewhere, "ilk_rwlock_read_unlock", text},
-        {unlock_a_write_elsewhere, "ilk_rwlock_write_unlock", text},
-        {unlock_upgradable_elsewhere, "ilk_rwlock_upgradable_unlock", text},
+TEST(unlocking_elsewhere_is_reported_in_a_checked_build) {
+    static const char text[] = "the calling thread does not hold it, another thread does";
+    static struct calls rows[] = {
+        {{ilk_rwlock_read_lock, unlock_read_beside}, "ilk_rwlock_read_unlock", text},
+        {{ilk_rwlock_write_lock, unlock_write_beside}, "ilk_rwlock_write_unlock", text},
+        {{ilk_rwlock_upgradable_lock, unlock_upgradable_beside}, "ilk_rwlock_upgradable_unlock", text},
     };
-    EXPECT_ALL(table);
+    skip_unless_checked();
+    expect_each(rows, sizeof rows / sizeof *rows);
     /* Balanced, though more locks are held than recorded. */
     static ilk_rwlock locks[40];
     for (unsigned round = 0; round < 2; round++) {
@@ -380,11 +261,6 @@ static void unlocking_elsewhere_is_reported_in_a_checked_build(void **state) {
             ilk_rwlock_read_unlock(&locks[index]);
         }
     }
-#else
-    (void)unlock_a_read_elsewhere, (void)unlock_a_write_elsewhere, (void)unlock_upgradable_elsewhere;
-    print_message("skipped: only a checked build records what a thread holds (-DINTERLOCK_CHECKED=ON)\n");
-    skip();
-#endif
 }
 
 static void read_and_unlock(void *context) {
@@ -394,9 +270,8 @@ static void read_and_unlock(void *context) {
 
 /* A try leaves it to the next call that may wait to ask whether the lock is watched; until then, and after it, the lock
  * is held by the thread that tried, or, if it is plain, by none. */
-static void a_lock_whose_first_call_is_a_try_is_listed_while_all_are_watched(void **state) {
-    (void)state;
-#ifdef ILK_CHECKED
+TEST(a_lock_whose_first_call_is_a_try_is_listed_while_all_are_watched) {
+    skip_unless_checked();
     static ilk_rwlock read = ILK_RWLOCK_INIT, written = ILK_RWLOCK_INIT, plain = ILK_RWLOCK_INIT_PLAIN;
     struct thread thread;
     ilk_diagnose(ILK_DIAGNOSE_HANG);
@@ -411,15 +286,9 @@ static void a_lock_whose_first_call_is_a_try_is_listed_while_all_are_watched(voi
     thread_start(&thread, unlock_write, &plain);
     thread_join(&thread);
     ilk_diagnose(0);
-#else
-    (void)read_and_unlock;
-    print_message("skipped: only a checked build records what a thread holds (-DINTERLOCK_CHECKED=ON)\n");
-    skip();
-#endif
 }
 
-static void recursion_that_need_not_wait_is_let_be(void **state) {
-    (void)state;
+TEST(recursion_that_need_not_wait_is_let_be) {
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     ilk_rwlock_read_lock(&lock);
     ilk_rwlock_read_lock(&lock);
@@ -436,26 +305,11 @@ static void recursion_that_need_not_wait_is_let_be(void **state) {
 }
 
 static void name_and_misuse(void *context) {
-    (void)context;
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     check_equal(ilk_set_name(&lock, "orders"), ILK_OK);
     ilk_rwlock_write_unlock(&lock);
 }
 
-static void misuse_names_the_object(void **state) {
-    (void)state;
+TEST(misuse_names_the_object) {
     expect_misuse(name_and_misuse, NULL, "ilk_rwlock_write_unlock", " \"orders\"): no writer holds");
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(rwlock_misuse_is_reported),
-    cmocka_unit_test(waiting_for_oneself_in_a_slot_is_reported),
-    cmocka_unit_test(waiting_for_oneself_is_reported_in_a_checked_build),
-    cmocka_unit_test(taking_an_owned_lock_again_is_reported),
-    cmocka_unit_test(unlocking_elsewhere_is_reported_in_a_checked_build),
-    cmocka_unit_test(a_lock_whose_first_call_is_a_try_is_listed_while_all_are_watched),
-    cmocka_unit_test(recursion_that_need_not_wait_is_let_be),
-    cmocka_unit_test(misuse_names_the_object),
-};
-
-TEST_MAIN(tests)

@@ -12,8 +12,7 @@
 /* ---- Failed trials ---- */
 
 /* mode_state has the failed trials where a plain lock has more than there ever are. */
-static void a_lock_that_fails_every_trial_does_not_become_plain(void **state) {
-    (void)state;
+TEST(a_lock_that_fails_every_trial_does_not_become_plain) {
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     move_to_slots(&lock); /* the thread has slots */
     for (int trial = 0; trial < 40; trial++) {
@@ -35,8 +34,7 @@ static void a_lock_that_fails_every_trial_does_not_become_plain(void **state) {
 
 /* ---- Into the slots ---- */
 
-static void thirty_one_reads_move_it_to_slots(void **state) {
-    (void)state;
+TEST(thirty_one_reads_move_it_to_slots) {
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     for (int reads = 0; reads < 31; reads++) {
         ilk_rwlock_read_lock(&lock);
@@ -53,8 +51,7 @@ static void thirty_one_reads_move_it_to_slots(void **state) {
     check_free_and_destroy(&lock);
 }
 
-static void writes_between_them_do_not_hide_reads(void **state) {
-    (void)state;
+TEST(writes_between_them_do_not_hide_reads) {
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     for (int reads = 0; reads < 31; reads++) {
         ilk_rwlock_read_lock(&lock);
@@ -101,15 +98,9 @@ static bool writes_stay_in_slots(void) {
 
 /* No other thread reads, so a probe is cheap. An interrupted one looks like readers in the way: several
  * attempts. */
-static void one_threads_writes_stay_in_slots(void **state) {
-    (void)state;
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-    print_message(
-        "skipped: under ThreadSanitizer a probe of a slot takes as long as one that meets readers\n");
-    skip();
-#endif
-#endif
+TEST(one_threads_writes_stay_in_slots) {
+    skip_if(HAS_THREAD_SANITIZER,
+            "under ThreadSanitizer a probe of a slot takes as long as one that meets readers");
     int attempts = 1;
     while (!writes_stay_in_slots()) {
         check(attempts++ < 20);
@@ -138,8 +129,7 @@ static void read_much_elsewhere(ilk_rwlock *lock) {
 
 enum { QUIET = 30, LOUD = 100000 };
 
-static void short_probes_keep_the_slots(void **state) {
-    (void)state;
+TEST(short_probes_keep_the_slots) {
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     move_to_slots(&lock);
     for (int probes = 0; probes < 100; probes++) {
@@ -148,8 +138,7 @@ static void short_probes_keep_the_slots(void **state) {
     check_free_and_destroy(&lock);
 }
 
-static void two_long_probes_leave_the_slots_and_one_does_not(void **state) {
-    (void)state;
+TEST(two_long_probes_leave_the_slots_and_one_does_not) {
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     move_to_slots(&lock);
     check_equal(decision_after(&lock, QUIET), 0); /* the first probe */
@@ -166,8 +155,7 @@ static void two_long_probes_leave_the_slots_and_one_does_not(void **state) {
 
 /* Two reads a write are not worth the other thread's cache line. */
 /* Tries decide nothing, so only they count so far. */
-static void a_count_of_writes_that_wraps_changes_nothing_else(void **state) {
-    (void)state;
+TEST(a_count_of_writes_that_wraps_changes_nothing_else) {
     static const uint32_t full[] = {UINT32_C(0x00FFFFFF), UINT32_C(0x0FFFFFFF), UINT32_C(0xEFFFFFFF)};
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     move_to_slots(&lock);
@@ -183,8 +171,7 @@ static void a_count_of_writes_that_wraps_changes_nothing_else(void **state) {
     check_free_and_destroy(&lock);
 }
 
-static void reads_of_several_threads_must_outnumber_writes(void **state) {
-    (void)state;
+TEST(reads_of_several_threads_must_outnumber_writes) {
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     move_to_slots(&lock);
     check_equal(decision_after(&lock, QUIET), 0); /* the first probe */
@@ -202,14 +189,10 @@ static void reads_of_several_threads_must_outnumber_writes(void **state) {
 /* ---- Between the modes ---- */
 
 static void needs_membarrier(void) {
-    if (!membarrier_works()) {
-        print_message("membarrier(2) is refused here, so that no lock becomes fence-free\n");
-        skip();
-    }
+    skip_if(!membarrier_works(), "membarrier(2) is refused here, so that no lock becomes fence-free");
 }
 
-static void many_reads_leave_the_fence_out(void **state) {
-    (void)state;
+TEST(many_reads_leave_the_fence_out) {
     needs_membarrier();
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     for (int reads = 0; reads < 60000; reads++) {
@@ -221,8 +204,7 @@ static void many_reads_leave_the_fence_out(void **state) {
     check_free_and_destroy(&lock);
 }
 
-static void writes_close_together_bring_the_fence_back(void **state) {
-    (void)state;
+TEST(writes_close_together_bring_the_fence_back) {
     needs_membarrier();
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     move_to_fence_free(&lock);
@@ -252,8 +234,7 @@ static void read_on(void *context) {
     }
 }
 
-static void writes_as_frequent_as_reads_bring_it_back_to_the_word(void **state) {
-    (void)state;
+TEST(writes_as_frequent_as_reads_bring_it_back_to_the_word) {
     struct alternation shared = {.lock = ILK_RWLOCK_INIT};
     move_to_slots(&shared.lock);
     struct thread reader;
@@ -271,26 +252,8 @@ static void writes_as_frequent_as_reads_bring_it_back_to_the_word(void **state) 
     check_free_and_destroy(&shared.lock);
 }
 
-static void the_fence_is_left_out_only_where_membarrier_is_granted(void **state) {
-    (void)state;
+TEST(the_fence_is_left_out_only_where_membarrier_is_granted) {
     /* Asked again, the kernel answers as it did before main. */
     bool granted = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
     check_equal(membarrier_works(), granted);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_lock_that_fails_every_trial_does_not_become_plain),
-    cmocka_unit_test(thirty_one_reads_move_it_to_slots),
-    cmocka_unit_test(writes_between_them_do_not_hide_reads),
-    cmocka_unit_test(one_threads_writes_stay_in_slots),
-    cmocka_unit_test(short_probes_keep_the_slots),
-    cmocka_unit_test(two_long_probes_leave_the_slots_and_one_does_not),
-    cmocka_unit_test(a_count_of_writes_that_wraps_changes_nothing_else),
-    cmocka_unit_test(reads_of_several_threads_must_outnumber_writes),
-    cmocka_unit_test(many_reads_leave_the_fence_out),
-    cmocka_unit_test(writes_close_together_bring_the_fence_back),
-    cmocka_unit_test(writes_as_frequent_as_reads_bring_it_back_to_the_word),
-    cmocka_unit_test(the_fence_is_left_out_only_where_membarrier_is_granted),
-};
-
-TEST_MAIN(tests)

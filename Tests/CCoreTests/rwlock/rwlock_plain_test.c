@@ -39,8 +39,7 @@ static void check_plain(ilk_rwlock *lock) {
     check_free_and_destroy(lock);
 }
 
-static void a_plain_lock_has_no_reader_slots(void **state) {
-    (void)state;
+TEST(a_plain_lock_has_no_reader_slots) {
     ilk_rwlock usual = ILK_RWLOCK_INIT, initialised;
     static ilk_rwlock defined = ILK_RWLOCK_INIT_PLAIN;
     move_to_slots(&usual); /* the control */
@@ -50,8 +49,7 @@ static void a_plain_lock_has_no_reader_slots(void **state) {
     check_plain(&defined);
 }
 
-static void a_plain_lock_that_was_watched_stays_plain(void **state) {
-    (void)state;
+TEST(a_plain_lock_that_was_watched_stays_plain) {
     static ilk_rwlock first_used_while_watched = ILK_RWLOCK_INIT_PLAIN;
     static ilk_rwlock tried_first = ILK_RWLOCK_INIT_PLAIN;
     ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
@@ -90,8 +88,7 @@ static int mappings_of_readers(ilk_rwlock *lock) {
     return ilk_atomic_load(&mappings, memory_order_relaxed) - before;
 }
 
-static void each_further_32_readers_map_pages_once(void **state) {
-    (void)state;
+TEST(each_further_32_readers_map_pages_once) {
     ilk_rwlock usual = ILK_RWLOCK_INIT, plain = ILK_RWLOCK_INIT_PLAIN;
     check_equal(mappings_of_readers(&plain), 0);
     move_to_slots(&usual);
@@ -124,8 +121,7 @@ static void elsewhere(thread_body *body, ilk_rwlock *lock) {
 }
 
 /* Beside a waiter too. Also in a checked build, which lists no plain lock. */
-static void another_thread_gives_up_what_was_taken_of_a_plain_lock(void **state) {
-    (void)state;
+TEST(another_thread_gives_up_what_was_taken_of_a_plain_lock) {
     static ilk_rwlock lock = ILK_RWLOCK_INIT_PLAIN;
     for (int round = 0; round < 100; round++) {
         ilk_rwlock_read_lock(&lock);
@@ -148,8 +144,7 @@ static void another_thread_gives_up_what_was_taken_of_a_plain_lock(void **state)
 /* ---- Fork ---- */
 
 /* Readers of other threads are counted, and so they stay in the child, until it begins the lock anew. */
-static void a_child_begins_a_plain_lock_anew(void **state) {
-    (void)state;
+TEST(a_child_begins_a_plain_lock_anew) {
     need_children();
     static ilk_rwlock lock = ILK_RWLOCK_INIT_PLAIN;
     struct actor reader;
@@ -172,13 +167,3 @@ static void a_child_begins_a_plain_lock_anew(void **state) {
     actor_leave(&reader);
     check_free_and_destroy(&lock);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_plain_lock_has_no_reader_slots),
-    cmocka_unit_test(a_plain_lock_that_was_watched_stays_plain),
-    cmocka_unit_test(each_further_32_readers_map_pages_once),
-    cmocka_unit_test(another_thread_gives_up_what_was_taken_of_a_plain_lock),
-    cmocka_unit_test(a_child_begins_a_plain_lock_anew),
-};
-
-TEST_MAIN(tests)

@@ -61,19 +61,10 @@ static void expect_all_to_hold(int error) {
     }
 }
 
-static void everything_holds_where_a_policy_refuses_membarrier(void **state) {
-    (void)state;
+TEST(everything_holds_where_a_policy_refuses_membarrier) {
     expect_all_to_hold(EPERM);
 }
 
-static void everything_holds_where_the_kernel_has_no_membarrier(void **state) {
-    (void)state;
+TEST(everything_holds_where_the_kernel_has_no_membarrier) {
     expect_all_to_hold(ENOSYS);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(everything_holds_where_a_policy_refuses_membarrier),
-    cmocka_unit_test(everything_holds_where_the_kernel_has_no_membarrier),
-};
-
-TEST_MAIN(tests)

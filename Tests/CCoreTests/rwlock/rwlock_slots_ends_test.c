@@ -31,8 +31,7 @@ static void read_once(void *context) {
 
 /* ---- Blocks ---- */
 
-static void a_block_serves_one_thread_after_another(void **state) {
-    (void)state;
+TEST(a_block_serves_one_thread_after_another) {
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     move_to_slots(&lock);
     const uint32_t before = block_count();
@@ -46,8 +45,7 @@ static void a_block_serves_one_thread_after_another(void **state) {
 }
 
 /* Twice as many readers at once as a chunk has places. */
-static void a_writer_finds_the_readers_of_every_chunk(void **state) {
-    (void)state;
+TEST(a_writer_finds_the_readers_of_every_chunk) {
     enum { READERS = 2 * ILK__CHUNK_BLOCKS + 2 };
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     move_to_slots(&lock);
@@ -74,15 +72,7 @@ static void a_writer_finds_the_readers_of_every_chunk(void **state) {
 
 /* Rounds of destructors. The last catches a block taken again too late to be given back; ThreadSanitizer has
  * left the thread by then. */
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-enum { ROUNDS = PTHREAD_DESTRUCTOR_ITERATIONS - 1 };
-#define HAS_ROUNDS 1
-#endif
-#endif
-#ifndef HAS_ROUNDS
-enum { ROUNDS = PTHREAD_DESTRUCTOR_ITERATIONS };
-#endif
+enum { ROUNDS = PTHREAD_DESTRUCTOR_ITERATIONS - (HAS_THREAD_SANITIZER ? 1 : 0) };
 
 struct mourner {
     ilk_rwlock *lock;
@@ -118,8 +108,7 @@ static void end_with_a_destructor(void *context) {
     }
 }
 
-static void destructors_of_an_ending_thread_can_read(void **state) {
-    (void)state;
+TEST(destructors_of_an_ending_thread_can_read) {
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     move_to_slots(&lock);
     uint32_t blocks = 0;
@@ -208,16 +197,10 @@ static int use_in_a_child(ilk_rwlock *lock, bool own_read) {
     return 0;
 }
 
-static void a_child_of_fork_is_not_kept_out_by_readers_it_does_not_have(void **state) {
-    (void)state;
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-    print_message(
-        "skipped: ThreadSanitizer's runtime now and then fails a check of its own in the child of a process "
-        "with several running threads; the other configurations run this\n");
-    skip();
-#endif
-#endif
+TEST(a_child_of_fork_is_not_kept_out_by_readers_it_does_not_have) {
+    skip_if(HAS_THREAD_SANITIZER,
+            "ThreadSanitizer's runtime now and then fails a check of its own in the child of a process "
+            "with several running threads; the other configurations run this");
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     move_to_slots(&lock);
     struct actor holder;
@@ -262,8 +245,7 @@ static void a_child_of_fork_is_not_kept_out_by_readers_it_does_not_have(void **s
 
 /* ---- Cancellation ---- */
 
-static void a_cancelled_thread_that_waits_for_a_slot_leaves_the_lock_usable(void **state) {
-    (void)state;
+TEST(a_cancelled_thread_that_waits_for_a_slot_leaves_the_lock_usable) {
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     move_to_slots(&lock);
     struct actor holder, writer, reader;
@@ -308,7 +290,6 @@ static void write_guarded(struct guarded *guarded) {
 }
 
 static void interrupt(int signal) {
-    (void)signal;
     int saved_errno = errno;
     size_t number = ilk__rwlock_slot_number(interrupted.lock);
     bool inside = !ilk__slot_is_free(ilk__slot_load(ilk__my_slots(), number));
@@ -324,14 +305,12 @@ static void interrupt(int signal) {
 }
 
 static void be_interrupted(void *context) {
-    (void)context;
     while (ilk_atomic_load(&signals_stop, memory_order_relaxed) == 0) {
         read_guarded(&interrupted);
     }
 }
 
 static void write_now_and_then(void *context) {
-    (void)context;
     while (ilk_atomic_load(&signals_stop, memory_order_relaxed) == 0) {
         write_guarded(&interrupted);
         write_guarded(&of_handler);
@@ -339,8 +318,7 @@ static void write_now_and_then(void *context) {
     }
 }
 
-static void a_signal_handler_may_use_another_lock_of_the_same_slot(void **state) {
-    (void)state;
+TEST(a_signal_handler_may_use_another_lock_of_the_same_slot) {
     ilk_rwlock *locks = calloc(LOCKS, sizeof *locks);
     check(locks != NULL);
     interrupted.lock = &locks[0];
@@ -357,9 +335,7 @@ static void a_signal_handler_may_use_another_lock_of_the_same_slot(void **state)
     for (int sent = 0; sent < wanted || ilk_atomic_load(&interruptions_inside, memory_order_relaxed) == 0;
          sent++) {
         thread_interrupt(&reader);
-        while (ilk_atomic_load(&interruptions, memory_order_relaxed) <= sent) {
-            sched_yield();
-        }
+        yield_while(ilk_atomic_load(&interruptions, memory_order_relaxed) <= sent);
     }
     ilk_atomic_store(&signals_stop, 1, memory_order_relaxed);
     thread_join(&reader);
@@ -375,7 +351,6 @@ static void a_signal_handler_may_use_another_lock_of_the_same_slot(void **state)
 /* ---- Misuse ---- */
 
 static void destroy_what_this_thread_reads(void *context) {
-    (void)context;
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     move_to_slots(&lock);
     ilk_rwlock_read_lock(&lock);
@@ -384,7 +359,6 @@ static void destroy_what_this_thread_reads(void *context) {
 }
 
 static void destroy_what_another_reads(void *context) {
-    (void)context;
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     struct actor reader;
     move_to_slots(&lock);
@@ -393,7 +367,6 @@ static void destroy_what_another_reads(void *context) {
 }
 
 static void destroy_what_another_reads_without_a_fence(void *context) {
-    (void)context;
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     struct actor reader;
     if (membarrier_works()) {
@@ -405,8 +378,7 @@ static void destroy_what_another_reads_without_a_fence(void *context) {
     ilk_rwlock_destroy(&lock);
 }
 /* contract: ilk_rwlock_destroy */
-static void destroying_what_a_slot_holds_is_reported(void **state) {
-    (void)state;
+TEST(destroying_what_a_slot_holds_is_reported) {
     expect_misuse(destroy_what_this_thread_reads, NULL, "ilk_rwlock_destroy", "the lock is held by a reader");
     expect_misuse(destroy_what_another_reads, NULL, "ilk_rwlock_destroy", "the lock is held by a reader");
     expect_misuse(destroy_what_another_reads_without_a_fence, NULL, "ilk_rwlock_destroy",
@@ -414,7 +386,6 @@ static void destroying_what_a_slot_holds_is_reported(void **state) {
 }
 
 static void unlock_what_no_thread_reads(void *context) {
-    (void)context;
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     move_to_slots(&lock);
     ilk_rwlock_read_lock(&lock);
@@ -423,7 +394,6 @@ static void unlock_what_no_thread_reads(void *context) {
 }
 
 static void unlock_what_another_reads(void *context) {
-    (void)context;
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     struct actor reader;
     move_to_slots(&lock);
@@ -432,21 +402,7 @@ static void unlock_what_another_reads(void *context) {
 }
 /* contract: ilk_rwlock_downgrade, ilk_rwlock_read_unlock, ilk_rwlock_upgradable_unlock */
 /* contract: ilk_rwlock_upgrade, ilk_rwlock_write_unlock */
-static void unlocking_what_this_thread_does_not_read_is_reported(void **state) {
-    (void)state;
+TEST(unlocking_what_this_thread_does_not_read_is_reported) {
     expect_misuse(unlock_what_no_thread_reads, NULL, "ilk_rwlock_read_unlock", "no reader holds the lock");
     expect_misuse(unlock_what_another_reads, NULL, "ilk_rwlock_read_unlock", "no reader holds the lock");
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_block_serves_one_thread_after_another),
-    cmocka_unit_test(a_writer_finds_the_readers_of_every_chunk),
-    cmocka_unit_test(destructors_of_an_ending_thread_can_read),
-    cmocka_unit_test(a_child_of_fork_is_not_kept_out_by_readers_it_does_not_have),
-    cmocka_unit_test(a_cancelled_thread_that_waits_for_a_slot_leaves_the_lock_usable),
-    cmocka_unit_test(a_signal_handler_may_use_another_lock_of_the_same_slot),
-    cmocka_unit_test(destroying_what_a_slot_holds_is_reported),
-    cmocka_unit_test(unlocking_what_this_thread_does_not_read_is_reported),
-};
-
-TEST_MAIN(tests)

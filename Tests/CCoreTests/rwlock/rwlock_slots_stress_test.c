@@ -135,8 +135,7 @@ static int await_mode(struct shared *shared, uint32_t write_share, uint32_t mode
     return changes;
 }
 
-static void a_lock_changes_its_mode_under_load_and_excludes_in_each(void **state) {
-    (void)state;
+TEST(a_lock_changes_its_mode_under_load_and_excludes_in_each) {
     struct shared shared = {.lock = ILK_RWLOCK_INIT};
     struct worker workers[WORKERS];
     struct thread threads[WORKERS];
@@ -170,12 +169,8 @@ static void a_lock_changes_its_mode_under_load_and_excludes_in_each(void **state
 
 /* A lock stays fence-free only while writes are rare: one reader comes and goes as fast as it can, and a
  * writer comes now and then. Only the explorer sees a missing membarrier. */
-static void rare_writes_are_alone_in_a_fence_free_lock(void **state) {
-    (void)state;
-    if (!membarrier_works()) {
-        print_message("membarrier(2) is refused here, so that no lock becomes fence-free\n");
-        skip();
-    }
+TEST(rare_writes_are_alone_in_a_fence_free_lock) {
+    skip_if(!membarrier_works(), "membarrier(2) is refused here, so that no lock becomes fence-free");
     struct shared shared = {.lock = ILK_RWLOCK_INIT};
     struct worker reader = {.shared = &shared, .random = 1}, writer = {.shared = &shared, .random = 2};
     struct thread reading;
@@ -284,8 +279,7 @@ static void queue_behind_writers(struct crowd *crowd) {
     thread_join(&holder);
 }
 
-static void a_reader_behind_saturating_writers_waits_for_one_write_at_most(void **state) {
-    (void)state;
+TEST(a_reader_behind_saturating_writers_waits_for_one_write_at_most) {
     for (int mode = 0; mode < MODES; mode++) {
         for (int round = 0; round < ROUNDS; round++) {
             struct crowd crowd = {.writes = 0};
@@ -341,9 +335,7 @@ static void wait_among_readers(struct crowd *crowd) {
         contexts[i] = (struct one_of_many){.crowd = crowd, .index = i};
         thread_start(&readers[i], read_on, &contexts[i]);
     }
-    while (all_reads(crowd) < 100) {
-        sched_yield();
-    }
+    yield_while(all_reads(crowd) < 100);
     thread_start(&writer, write_and_probe, &first);
     thread_await_sleep(&writer);
     for (int i = 0; i < MANY; i++) {
@@ -360,8 +352,7 @@ static void wait_among_readers(struct crowd *crowd) {
     thread_join(&holder);
 }
 
-static void a_writer_among_saturating_readers_waits_for_those_inside_only(void **state) {
-    (void)state;
+TEST(a_writer_among_saturating_readers_waits_for_those_inside_only) {
     for (int mode = 0; mode < MODES; mode++) {
         for (int round = 0; round < ROUNDS; round++) {
             struct crowd crowd = {.writes = 0};
@@ -445,8 +436,7 @@ static int try_at_once(void (*to_mode)(ilk_rwlock *lock)) {
 }
 
 /* In slots both may be refused: the announcement and the writer's flag meet (guarantee F). */
-static void of_two_that_try_at_once_not_both_get_in_and_a_lone_try_does(void **state) {
-    (void)state;
+TEST(of_two_that_try_at_once_not_both_get_in_and_a_lone_try_does) {
     check_equal(try_at_once(ilk_rwlock_init), 0);
     printf("in slots both were refused %d times\n", try_at_once(move_to_slots));
 }
@@ -474,8 +464,7 @@ static void read_each_once(void *context) {
     }
 }
 
-static void a_lock_may_be_freed_as_soon_as_the_slots_let_a_writer_in(void **state) {
-    (void)state;
+TEST(a_lock_may_be_freed_as_soon_as_the_slots_let_a_writer_in) {
     int rounds = stress_rounds(20000);
     ILK_ATOMIC(int) reached = 0;
     struct meeting meeting = {calloc((size_t)rounds, sizeof(struct mortal *)), rounds, &reached};
@@ -512,8 +501,7 @@ static void visit(void *context) {
     }
 }
 
-static void exclusion_and_memory_hold_while_threads_come_and_go(void **state) {
-    (void)state;
+TEST(exclusion_and_memory_hold_while_threads_come_and_go) {
     struct shared shared = {.lock = ILK_RWLOCK_INIT};
     ilk_atomic_store(&shared.write_share, 20, memory_order_relaxed);
     move_to_slots(&shared.lock);
@@ -534,15 +522,3 @@ static void exclusion_and_memory_hold_while_threads_come_and_go(void **state) {
     check_equal(shared.fields[0], writer.writes);
     check_free_and_destroy(&shared.lock);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_lock_changes_its_mode_under_load_and_excludes_in_each),
-    cmocka_unit_test(rare_writes_are_alone_in_a_fence_free_lock),
-    cmocka_unit_test(a_reader_behind_saturating_writers_waits_for_one_write_at_most),
-    cmocka_unit_test(a_writer_among_saturating_readers_waits_for_those_inside_only),
-    cmocka_unit_test(of_two_that_try_at_once_not_both_get_in_and_a_lone_try_does),
-    cmocka_unit_test(a_lock_may_be_freed_as_soon_as_the_slots_let_a_writer_in),
-    cmocka_unit_test(exclusion_and_memory_hold_while_threads_come_and_go),
-};
-
-TEST_MAIN(tests)

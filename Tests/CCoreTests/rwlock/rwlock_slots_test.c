@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <time.h>
 /* contract: ilk_rwlock_init */
-static void it_is_as_small_as_promised(void **state) {
-    (void)state;
+TEST(it_is_as_small_as_promised) {
     check(sizeof(ilk_rwlock) <= 16);
     check(sizeof(struct ilk__slot_block) <= 256);
 }
@@ -33,8 +32,7 @@ static void read_in_a_slot(ilk_rwlock *lock) {
     check(!is_in_a_slot(lock));
 }
 /* contract: ilk_rwlock_read_lock */
-static void reads_in_slots_leave_the_word_alone(void **state) {
-    (void)state;
+TEST(reads_in_slots_leave_the_word_alone) {
     in_both_modes(read_in_a_slot);
 }
 
@@ -51,15 +49,13 @@ static void read_within_a_read(ilk_rwlock *lock) {
     ilk_rwlock_write_unlock(lock);
 }
 
-static void a_read_within_a_read_holds_it_until_both_have_ended(void **state) {
-    (void)state;
+TEST(a_read_within_a_read_holds_it_until_both_have_ended) {
     in_both_modes(read_within_a_read);
 }
 
 /* ---- Writers wait for slots ---- */
 /* contract: ilk_rwlock_write_lock */
-static void a_writer_sleeps_until_the_last_slot_is_free(void **state) {
-    (void)state;
+TEST(a_writer_sleeps_until_the_last_slot_is_free) {
     in_both_modes(write_beside_a_reader);
 }
 
@@ -96,8 +92,7 @@ static void meet_the_writer(ilk_rwlock *lock) {
     actor_leave(&next);
 }
 /* contract: rwlock.A */
-static void readers_that_met_a_writer_come_in_before_the_next(void **state) {
-    (void)state;
+TEST(readers_that_met_a_writer_come_in_before_the_next) {
     in_both_modes(meet_the_writer);
 }
 
@@ -118,8 +113,7 @@ static void try_beside_a_reader(ilk_rwlock *lock) {
     actor_leave(&writer);
 }
 /* contract: ilk_rwlock_try_write_lock */
-static void a_try_to_write_beside_a_slot_answers_false_and_changes_nothing(void **state) {
-    (void)state;
+TEST(a_try_to_write_beside_a_slot_answers_false_and_changes_nothing) {
     in_both_modes(try_beside_a_reader);
 }
 
@@ -150,8 +144,7 @@ static void time_out_beside_a_reader(ilk_rwlock *lock) {
     actor_leave(&next);
 }
 /* contract: rwlock.D */
-static void a_writer_that_times_out_for_a_slot_lets_those_behind_it_in(void **state) {
-    (void)state;
+TEST(a_writer_that_times_out_for_a_slot_lets_those_behind_it_in) {
     in_both_modes(time_out_beside_a_reader);
 }
 
@@ -166,8 +159,7 @@ static void be_served_in_time(ilk_rwlock *lock) {
     actor_leave(&writer);
 }
 /* contract: ilk_rwlock_read_lock_until, ilk_rwlock_upgradable_lock_until, ilk_rwlock_write_lock_until */
-static void a_timed_writer_comes_in_when_the_slot_is_freed_in_time(void **state) {
-    (void)state;
+TEST(a_timed_writer_comes_in_when_the_slot_is_freed_in_time) {
     in_both_modes(be_served_in_time);
 }
 
@@ -187,8 +179,7 @@ static void hold_upgradable(ilk_rwlock *lock) {
     actor_leave(&after);
 }
 /* contract: ilk_rwlock_upgradable_lock, ilk_rwlock_upgradable_unlock */
-static void an_upgradable_is_beside_readers_in_slots(void **state) {
-    (void)state;
+TEST(an_upgradable_is_beside_readers_in_slots) {
     in_both_modes(hold_upgradable);
 }
 
@@ -225,8 +216,7 @@ static void upgrade_beside_nothing_but_a_reader(ilk_rwlock *lock) {
     actor_leave(&upgradable);
 }
 /* contract: ilk_rwlock_upgrade */
-static void an_upgrade_sleeps_until_the_slots_are_free(void **state) {
-    (void)state;
+TEST(an_upgrade_sleeps_until_the_slots_are_free) {
     in_both_modes(upgrade_beside_a_reader);
     in_both_modes(upgrade_beside_nothing_but_a_reader);
 }
@@ -262,8 +252,7 @@ static void downgrade_beside_no_thread(ilk_rwlock *lock) {
     actor_leave(&reader);
 }
 
-static void a_downgraded_lock_has_counted_readers_beside_slots(void **state) {
-    (void)state;
+TEST(a_downgraded_lock_has_counted_readers_beside_slots) {
     in_both_modes(downgrade_beside_a_queue);
     in_both_modes(downgrade_beside_no_thread);
 }
@@ -295,8 +284,7 @@ static void hold_two_that_collide(ilk_rwlock *first, ilk_rwlock *second, bool in
     ilk_rwlock_read_unlock(left);
 }
 
-static void two_locks_of_one_slot_are_held_at_once(void **state) {
-    (void)state;
+TEST(two_locks_of_one_slot_are_held_at_once) {
     ilk_rwlock *locks = calloc(LOCKS, sizeof *locks);
     check(locks != NULL);
     ilk_rwlock *first = &locks[0];
@@ -315,8 +303,7 @@ static void two_locks_of_one_slot_are_held_at_once(void **state) {
     free(locks);
 }
 
-static void more_locks_than_slots_are_held_at_once(void **state) {
-    (void)state;
+TEST(more_locks_than_slots_are_held_at_once) {
     enum { HELD = 3 * ILK__SLOT_COUNT };
     ilk_rwlock *locks = calloc(HELD, sizeof *locks);
     check(locks != NULL);
@@ -352,8 +339,7 @@ static void more_locks_than_slots_are_held_at_once(void **state) {
 
 /* ---- Without membarrier ---- */
 
-static void without_membarrier_it_never_leaves_the_fence_out(void **state) {
-    (void)state;
+TEST(without_membarrier_it_never_leaves_the_fence_out) {
     ilk_atomic_store(&ilk__membarrier_works, false, memory_order_relaxed); /* no other thread runs yet */
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     for (int reads = 0; reads < 1 << 21; reads++) {
@@ -397,8 +383,7 @@ static void wait_idly(ilk_rwlock *lock) {
     actor_leave(&held_back);
 }
 
-static void waiting_for_a_slot_burns_no_processor_time(void **state) {
-    (void)state;
+TEST(waiting_for_a_slot_burns_no_processor_time) {
     in_both_modes(wait_idly);
 }
 
@@ -425,8 +410,7 @@ static void read_further(ilk_rwlock *lock) {
     ilk_rwlock_write_unlock(lock);
 }
 /* contract: ilk_rwlock_try_read_lock */
-static void a_thread_tries_to_read_further_in_its_slot(void **state) {
-    (void)state;
+TEST(a_thread_tries_to_read_further_in_its_slot) {
     in_both_modes(read_further);
 }
 
@@ -460,30 +444,7 @@ static void try_further_behind_a_queued_writer(ilk_rwlock *lock) {
     actor_leave(&writer);
 }
 
-static void a_waiting_writer_holds_back_further_reads(void **state) {
-    (void)state;
+TEST(a_waiting_writer_holds_back_further_reads) {
     in_both_modes(try_further_behind_a_writer);
     in_both_modes(try_further_behind_a_queued_writer);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_thread_tries_to_read_further_in_its_slot),
-    cmocka_unit_test(a_waiting_writer_holds_back_further_reads),
-    cmocka_unit_test(it_is_as_small_as_promised),
-    cmocka_unit_test(reads_in_slots_leave_the_word_alone),
-    cmocka_unit_test(a_read_within_a_read_holds_it_until_both_have_ended),
-    cmocka_unit_test(a_writer_sleeps_until_the_last_slot_is_free),
-    cmocka_unit_test(readers_that_met_a_writer_come_in_before_the_next),
-    cmocka_unit_test(a_try_to_write_beside_a_slot_answers_false_and_changes_nothing),
-    cmocka_unit_test(a_writer_that_times_out_for_a_slot_lets_those_behind_it_in),
-    cmocka_unit_test(a_timed_writer_comes_in_when_the_slot_is_freed_in_time),
-    cmocka_unit_test(an_upgradable_is_beside_readers_in_slots),
-    cmocka_unit_test(an_upgrade_sleeps_until_the_slots_are_free),
-    cmocka_unit_test(a_downgraded_lock_has_counted_readers_beside_slots),
-    cmocka_unit_test(two_locks_of_one_slot_are_held_at_once),
-    cmocka_unit_test(more_locks_than_slots_are_held_at_once),
-    cmocka_unit_test(without_membarrier_it_never_leaves_the_fence_out),
-    cmocka_unit_test(waiting_for_a_slot_burns_no_processor_time),
-};
-
-TEST_MAIN(tests)

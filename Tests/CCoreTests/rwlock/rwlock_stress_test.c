@@ -184,16 +184,14 @@ static void run_mixed_load(int threads, uint32_t watches) {
     free(workers);
 }
 /* contract: rwlock.C */
-static void all_modes_together_exclude_and_order(void **state) {
-    (void)state;
+TEST(all_modes_together_exclude_and_order) {
     run_mixed_load(2, 0);
     run_mixed_load(3, 0);
     run_mixed_load(8, 0);
 }
 /* contract: ilk_diagnose, ilk_diagnosed, ilk_mpmc_observe, ilk_mutex_observe, ilk_rwlock_observe */
 /* contract: ilk_semaphore_observe, ilk_spsc_observe */
-static void an_observed_lock_behaves_the_same(void **state) {
-    (void)state;
+TEST(an_observed_lock_behaves_the_same) {
     run_mixed_load(2, ILK_DIAGNOSE_ALL);
     run_mixed_load(6, ILK_DIAGNOSE_ALL);
 }
@@ -246,13 +244,11 @@ static void run_saturated(int readers, int writers) {
     ilk_rwlock_destroy(&lock);
 }
 /* contract: rwlock.A */
-static void no_thread_starves_when_readers_saturate_it(void **state) {
-    (void)state;
+TEST(no_thread_starves_when_readers_saturate_it) {
     run_saturated(4, 1);
 }
 /* contract: rwlock.A */
-static void no_thread_starves_when_writers_saturate_it(void **state) {
-    (void)state;
+TEST(no_thread_starves_when_writers_saturate_it) {
     run_saturated(1, 4);
 }
 
@@ -285,8 +281,7 @@ static void read_once(void *context) {
     ilk_rwlock_read_unlock(&self->phase->lock);
 }
 /* contract: rwlock.A */
-static void a_queued_reader_sees_one_write_at_most(void **state) {
-    (void)state;
+TEST(a_queued_reader_sees_one_write_at_most) {
     for (int round = 0; round < stress_rounds(100); round++) {
         struct phase phase = {.lock = ILK_RWLOCK_INIT};
         ilk_rwlock_write_lock(&phase.lock);
@@ -373,8 +368,7 @@ static void use_and_maybe_free(void *context) {
     }
 }
 /* contract: rwlock.E */
-static void the_last_user_may_free_it_at_once(void **state) {
-    (void)state;
+TEST(the_last_user_may_free_it_at_once) {
     enum { THREADS = 4 };
     int rounds = stress_rounds(4000);
     struct mortal **mortals = calloc((size_t)rounds, sizeof *mortals);
@@ -394,14 +388,3 @@ static void the_last_user_may_free_it_at_once(void **state) {
     pthread_barrier_destroy(&round_begins);
     free(mortals);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(all_modes_together_exclude_and_order),
-    cmocka_unit_test(an_observed_lock_behaves_the_same),
-    cmocka_unit_test(no_thread_starves_when_readers_saturate_it),
-    cmocka_unit_test(no_thread_starves_when_writers_saturate_it),
-    cmocka_unit_test(a_queued_reader_sees_one_write_at_most),
-    cmocka_unit_test(the_last_user_may_free_it_at_once),
-};
-
-TEST_MAIN(tests)

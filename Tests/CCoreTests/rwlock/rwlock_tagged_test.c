@@ -16,8 +16,7 @@ static ilk_rwlock *tagged(const ilk_rwlock *lock, unsigned tag) {
 
 enum { LOCKS = 4096 };
 
-static void a_lock_has_one_slot_and_one_name_in_it_whatever_the_tag(void **state) {
-    (void)state;
+TEST(a_lock_has_one_slot_and_one_name_in_it_whatever_the_tag) {
     static ilk_rwlock locks[LOCKS];
     unsigned used[ILK__SLOT_COUNT] = {0};
     for (int i = 0; i < LOCKS; i++) {
@@ -36,8 +35,7 @@ static void a_lock_has_one_slot_and_one_name_in_it_whatever_the_tag(void **state
     }
 }
 
-static void a_reader_with_a_tag_does_not_move_its_lock_to_slots(void **state) {
-    (void)state;
+TEST(a_reader_with_a_tag_does_not_move_its_lock_to_slots) {
     static ilk_rwlock lock;
     check(ilk__mode_wants_slots(&lock));
     for (unsigned tag = 1; tag < 256; tag++) {
@@ -45,8 +43,7 @@ static void a_reader_with_a_tag_does_not_move_its_lock_to_slots(void **state) {
     }
 }
 
-static void a_reader_with_a_tag_keeps_a_writer_without_out(void **state) {
-    (void)state;
+TEST(a_reader_with_a_tag_keeps_a_writer_without_out) {
 #if defined(__aarch64__)
     static ilk_rwlock lock;
     move_to_slots(&lock);
@@ -62,15 +59,6 @@ static void a_reader_with_a_tag_keeps_a_writer_without_out(void **state) {
     }
     check_free_and_destroy(&lock);
 #else
-    print_message("skipped: this processor does not ignore tags\n");
-    skip();
+    skip_because("this processor does not ignore tags");
 #endif
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_lock_has_one_slot_and_one_name_in_it_whatever_the_tag),
-    cmocka_unit_test(a_reader_with_a_tag_does_not_move_its_lock_to_slots),
-    cmocka_unit_test(a_reader_with_a_tag_keeps_a_writer_without_out),
-};
-
-TEST_MAIN(tests)

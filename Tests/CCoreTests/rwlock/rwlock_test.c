@@ -33,8 +33,7 @@ static void check_try(ilk_rwlock *lock, bool read, bool write) {
 
 /* ---- The matrix ---- */
 /* contract: ilk_rwlock_init */
-static void zeroed_initialised_and_static_locks_are_free(void **state) {
-    (void)state;
+TEST(zeroed_initialised_and_static_locks_are_free) {
     static ilk_rwlock zeroed;
     ilk_rwlock at_definition = ILK_RWLOCK_INIT;
     ilk_rwlock initialised;
@@ -47,8 +46,7 @@ static void zeroed_initialised_and_static_locks_are_free(void **state) {
     }
 }
 
-static void readers_hold_it_together(void **state) {
-    (void)state;
+TEST(readers_hold_it_together) {
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     struct actor first, second;
     actor_enter(&first, &lock, READ);
@@ -60,8 +58,7 @@ static void readers_hold_it_together(void **state) {
     check_free(&lock);
 }
 
-static void a_writer_holds_it_alone(void **state) {
-    (void)state;
+TEST(a_writer_holds_it_alone) {
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     struct actor writer, reader, second, upgradable;
     actor_enter(&writer, &lock, WRITE);
@@ -79,8 +76,7 @@ static void a_writer_holds_it_alone(void **state) {
     check_free(&lock);
 }
 
-static void a_reader_keeps_a_writer_out(void **state) {
-    (void)state;
+TEST(a_reader_keeps_a_writer_out) {
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     struct actor reader, writer;
     actor_enter(&reader, &lock, READ);
@@ -91,8 +87,7 @@ static void a_reader_keeps_a_writer_out(void **state) {
     check_free(&lock);
 }
 /* contract: ilk_rwlock_write_lock */
-static void a_writer_waits_for_the_last_reader(void **state) {
-    (void)state;
+TEST(a_writer_waits_for_the_last_reader) {
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     struct actor readers[3], writer;
     for (int i = 0; i < 3; i++) {
@@ -109,8 +104,7 @@ static void a_writer_waits_for_the_last_reader(void **state) {
     check_free(&lock);
 }
 
-static void an_upgradable_admits_readers_and_no_others(void **state) {
-    (void)state;
+TEST(an_upgradable_admits_readers_and_no_others) {
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     struct actor upgradable, reader, second, writer;
     actor_enter(&upgradable, &lock, UPGRADABLE);
@@ -129,8 +123,7 @@ static void an_upgradable_admits_readers_and_no_others(void **state) {
     check_free(&lock);
 }
 
-static void an_upgradable_comes_in_beside_readers(void **state) {
-    (void)state;
+TEST(an_upgradable_comes_in_beside_readers) {
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     struct actor reader, upgradable;
     actor_enter(&reader, &lock, READ);
@@ -151,8 +144,7 @@ static void an_upgradable_comes_in_beside_readers(void **state) {
  *                W out
  *                            R2 in                                                  */
 /* contract: rwlock.B */
-static void a_waiting_writer_holds_back_new_readers(void **state) {
-    (void)state;
+TEST(a_waiting_writer_holds_back_new_readers) {
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     struct actor first, writer, second;
     actor_enter(&first, &lock, READ);
@@ -177,8 +169,7 @@ static void a_waiting_writer_holds_back_new_readers(void **state) {
  *                            R out
  *                W2 in                                                              */
 /* contract: rwlock.A */
-static void a_waiting_reader_is_let_in_after_one_write(void **state) {
-    (void)state;
+TEST(a_waiting_reader_is_let_in_after_one_write) {
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     struct actor first, second, reader;
     actor_enter(&first, &lock, WRITE);
@@ -193,8 +184,7 @@ static void a_waiting_reader_is_let_in_after_one_write(void **state) {
     check_free(&lock);
 }
 /* contract: rwlock.A */
-static void between_two_writers_comes_one_group_of_readers(void **state) {
-    (void)state;
+TEST(between_two_writers_comes_one_group_of_readers) {
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     struct actor writers[2], group[3], late;
     actor_enter(&writers[0], &lock, WRITE);
@@ -219,8 +209,7 @@ static void between_two_writers_comes_one_group_of_readers(void **state) {
     check_free(&lock);
 }
 /* contract: rwlock.A */
-static void writers_and_upgradables_are_served_first_come_first_served(void **state) {
-    (void)state;
+TEST(writers_and_upgradables_are_served_first_come_first_served) {
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     struct stage arrivals = STAGE_INIT;
     struct actor holder, line[6];
@@ -239,8 +228,7 @@ static void writers_and_upgradables_are_served_first_come_first_served(void **st
 
 /* ---- Upgrade and downgrade ---- */
 /* contract: ilk_rwlock_upgrade */
-static void an_upgrade_alone_is_immediate(void **state) {
-    (void)state;
+TEST(an_upgrade_alone_is_immediate) {
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     ilk_rwlock_upgradable_lock(&lock);
     ilk_rwlock_upgrade(&lock);
@@ -258,8 +246,7 @@ static void an_upgrade_alone_is_immediate(void **state) {
  *    U out
  *                            W in                                                   */
 /* contract: ilk_rwlock_upgrade */
-static void an_upgrade_waits_readers_out_and_goes_before_writers(void **state) {
-    (void)state;
+TEST(an_upgrade_waits_readers_out_and_goes_before_writers) {
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     struct actor upgradable, reader, writer;
     actor_enter(&upgradable, &lock, UPGRADABLE);
@@ -276,8 +263,7 @@ static void an_upgrade_waits_readers_out_and_goes_before_writers(void **state) {
     check_free(&lock);
 }
 /* contract: rwlock.B */
-static void a_waiting_upgrade_holds_back_new_readers(void **state) {
-    (void)state;
+TEST(a_waiting_upgrade_holds_back_new_readers) {
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     struct actor upgradable, reader, late;
     actor_enter(&upgradable, &lock, UPGRADABLE);
@@ -297,8 +283,7 @@ static void a_waiting_upgrade_holds_back_new_readers(void **state) {
 
 /* With a writer queued new readers wait. When the upgradable leaves, the last holder lets the writer in. */
 /* contract: ilk_rwlock_upgradable_lock, ilk_rwlock_upgradable_unlock */
-static void an_upgradable_that_leaves_lets_the_writer_in(void **state) {
-    (void)state;
+TEST(an_upgradable_that_leaves_lets_the_writer_in) {
     for (int upgradable_last = 0; upgradable_last < 2; upgradable_last++) {
         ilk_rwlock lock = ILK_RWLOCK_INIT;
         struct actor upgradable, reader, writer;
@@ -322,8 +307,7 @@ static void an_upgradable_that_leaves_lets_the_writer_in(void **state) {
  *    main out, R out
  *                            W in                                                   */
 /* contract: ilk_rwlock_downgrade */
-static void a_downgrade_lets_waiting_readers_in_and_no_writer(void **state) {
-    (void)state;
+TEST(a_downgrade_lets_waiting_readers_in_and_no_writer) {
     for (int order = 0; order < 2; order++) {
         ilk_rwlock lock = ILK_RWLOCK_INIT;
         struct actor reader, writer;
@@ -347,8 +331,7 @@ static void a_downgrade_lets_waiting_readers_in_and_no_writer(void **state) {
     }
 }
 /* contract: ilk_rwlock_downgrade */
-static void a_downgraded_lock_admits_readers(void **state) {
-    (void)state;
+TEST(a_downgraded_lock_admits_readers) {
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     ilk_rwlock_write_lock(&lock);
     ilk_rwlock_downgrade(&lock);
@@ -359,8 +342,7 @@ static void a_downgraded_lock_admits_readers(void **state) {
 
 /* ---- Deadlines (guarantee D) ---- */
 /* contract: ilk_rwlock_read_lock_until, ilk_rwlock_upgradable_lock_until, ilk_rwlock_write_lock_until */
-static void a_passed_deadline_still_takes_a_free_lock(void **state) {
-    (void)state;
+TEST(a_passed_deadline_still_takes_a_free_lock) {
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     check_equal(ilk_rwlock_read_lock_until(&lock, 0), ILK_OK);
     check_equal(ilk_rwlock_read_lock_until(&lock, 1), ILK_OK); /* beside a reader: no waiting either */
@@ -377,8 +359,7 @@ static void a_passed_deadline_still_takes_a_free_lock(void **state) {
     check_free(&lock);
 }
 /* contract: rwlock.D */
-static void a_wait_times_out_and_not_early(void **state) {
-    (void)state;
+TEST(a_wait_times_out_and_not_early) {
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     for (int mode = READ; mode <= UPGRADABLE; mode++) {
         struct actor holder;
@@ -396,8 +377,7 @@ static void a_wait_times_out_and_not_early(void **state) {
     }
 }
 /* contract: ilk_rwlock_read_lock_until, ilk_rwlock_upgradable_lock_until, ilk_rwlock_write_lock_until */
-static void a_timed_wait_is_served_in_time(void **state) {
-    (void)state;
+TEST(a_timed_wait_is_served_in_time) {
     for (int mode = READ; mode <= UPGRADABLE; mode++) {
         ilk_rwlock lock = ILK_RWLOCK_INIT;
         struct actor holder, waiter;
@@ -417,8 +397,7 @@ static void a_timed_wait_is_served_in_time(void **state) {
  *                W's time is up
  *                            R2 in, while R1 is still inside                        */
 /* contract: rwlock.D */
-static void a_writer_that_times_out_lets_those_behind_it_in(void **state) {
-    (void)state;
+TEST(a_writer_that_times_out_lets_those_behind_it_in) {
     bool forced = false;
     /* The deadline passed too early: more time. */
     for (unsigned wait_ms = 50; !forced; wait_ms *= 2) {
@@ -444,8 +423,7 @@ static void a_writer_that_times_out_lets_those_behind_it_in(void **state) {
     }
 }
 /* contract: rwlock.D */
-static void signals_do_not_move_the_deadline(void **state) {
-    (void)state;
+TEST(signals_do_not_move_the_deadline) {
     thread_allow_interrupts();
     for (int mode = READ; mode <= WRITE; mode++) {
         ilk_rwlock lock = ILK_RWLOCK_INIT;
@@ -465,8 +443,7 @@ static void signals_do_not_move_the_deadline(void **state) {
 
 /* Untimed waits go on through signals too. */
 /* contract: rwlock.D */
-static void signals_do_not_end_a_wait(void **state) {
-    (void)state;
+TEST(signals_do_not_end_a_wait) {
     thread_allow_interrupts();
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     struct actor holder, waiter;
@@ -483,8 +460,7 @@ static void signals_do_not_end_a_wait(void **state) {
     check_free(&lock);
 }
 
-static void a_wait_is_not_a_cancellation_point(void **state) {
-    (void)state;
+TEST(a_wait_is_not_a_cancellation_point) {
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     struct actor holder, waiter;
     actor_enter(&holder, &lock, READ);
@@ -497,8 +473,7 @@ static void a_wait_is_not_a_cancellation_point(void **state) {
     check_free(&lock);
 }
 
-static void a_child_after_fork_can_use_its_copy(void **state) {
-    (void)state;
+TEST(a_child_after_fork_can_use_its_copy) {
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     ilk_rwlock_read_lock(&lock);
     fflush(NULL);
@@ -517,33 +492,3 @@ static void a_child_after_fork_can_use_its_copy(void **state) {
     ilk_rwlock_read_unlock(&lock);
     check_free(&lock);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(zeroed_initialised_and_static_locks_are_free),
-    cmocka_unit_test(readers_hold_it_together),
-    cmocka_unit_test(a_writer_holds_it_alone),
-    cmocka_unit_test(a_reader_keeps_a_writer_out),
-    cmocka_unit_test(a_writer_waits_for_the_last_reader),
-    cmocka_unit_test(an_upgradable_admits_readers_and_no_others),
-    cmocka_unit_test(an_upgradable_comes_in_beside_readers),
-    cmocka_unit_test(a_waiting_writer_holds_back_new_readers),
-    cmocka_unit_test(a_waiting_reader_is_let_in_after_one_write),
-    cmocka_unit_test(between_two_writers_comes_one_group_of_readers),
-    cmocka_unit_test(writers_and_upgradables_are_served_first_come_first_served),
-    cmocka_unit_test(an_upgrade_alone_is_immediate),
-    cmocka_unit_test(an_upgrade_waits_readers_out_and_goes_before_writers),
-    cmocka_unit_test(a_waiting_upgrade_holds_back_new_readers),
-    cmocka_unit_test(an_upgradable_that_leaves_lets_the_writer_in),
-    cmocka_unit_test(a_downgrade_lets_waiting_readers_in_and_no_writer),
-    cmocka_unit_test(a_downgraded_lock_admits_readers),
-    cmocka_unit_test(a_passed_deadline_still_takes_a_free_lock),
-    cmocka_unit_test(a_wait_times_out_and_not_early),
-    cmocka_unit_test(a_timed_wait_is_served_in_time),
-    cmocka_unit_test(a_writer_that_times_out_lets_those_behind_it_in),
-    cmocka_unit_test(signals_do_not_move_the_deadline),
-    cmocka_unit_test(signals_do_not_end_a_wait),
-    cmocka_unit_test(a_wait_is_not_a_cancellation_point),
-    cmocka_unit_test(a_child_after_fork_can_use_its_copy),
-};
-
-TEST_MAIN(tests)

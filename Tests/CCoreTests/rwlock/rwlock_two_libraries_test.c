@@ -107,23 +107,20 @@ static void keeps_out(const struct copy *reads, const struct copy *writes) {
     reads->calls->write_unlock(&lock);
 }
 
-static void two_libraries_have_one_table(void **state) {
-    (void)state;
+TEST(two_libraries_have_one_table) {
     const struct copy first = open_copy(FIRST_COPY), second = open_copy(SECOND_COPY);
     check(first.calls != second.calls);
     check(first.calls->read_lock != second.calls->read_lock);
     check(first.calls->table() == second.calls->table());
 }
 
-static void a_reader_in_one_library_keeps_out_a_writer_in_the_other(void **state) {
-    (void)state;
+TEST(a_reader_in_one_library_keeps_out_a_writer_in_the_other) {
     const struct copy first = open_copy(FIRST_COPY), second = open_copy(SECOND_COPY);
     keeps_out(&first, &second);
     keeps_out(&second, &first);
 }
 
-static void a_reader_in_the_program_keeps_out_a_writer_in_a_library(void **state) {
-    (void)state;
+TEST(a_reader_in_the_program_keeps_out_a_writer_in_a_library) {
     const struct copy library = open_copy(FIRST_COPY), program = {"the program", NULL, &own_calls};
     check(library.calls->table() == program.calls->table());
     keeps_out(&program, &library);
@@ -144,8 +141,7 @@ static void read_and_linger(void *context) {
     stage_await(&self->progress, 2);
 }
 
-static void a_process_with_two_copies_can_fork(void **state) {
-    (void)state;
+TEST(a_process_with_two_copies_can_fork) {
     const struct copy first = open_copy(FIRST_COPY), second = open_copy(SECOND_COPY);
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     use_slots(&first, &lock);
@@ -174,8 +170,7 @@ static void a_process_with_two_copies_can_fork(void **state) {
     keeps_out(&first, &second);
 }
 
-static void a_library_may_be_closed_before_a_thread_that_read_through_it_ends(void **state) {
-    (void)state;
+TEST(a_library_may_be_closed_before_a_thread_that_read_through_it_ends) {
     const struct copy first = open_copy(FIRST_COPY), second = open_copy(SECOND_COPY);
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     use_slots(&first, &lock);
@@ -189,13 +184,3 @@ static void a_library_may_be_closed_before_a_thread_that_read_through_it_ends(vo
     check(first.calls->try_write_lock(&lock));
     first.calls->write_unlock(&lock);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(two_libraries_have_one_table),
-    cmocka_unit_test(a_reader_in_one_library_keeps_out_a_writer_in_the_other),
-    cmocka_unit_test(a_reader_in_the_program_keeps_out_a_writer_in_a_library),
-    cmocka_unit_test(a_process_with_two_copies_can_fork),
-    cmocka_unit_test(a_library_may_be_closed_before_a_thread_that_read_through_it_ends),
-};
-
-TEST_MAIN(tests)

@@ -9,7 +9,6 @@
 #include "support/rwlock_actor.h"
 #include "support/rwlock_mode.h"
 #include "support/test.h"
-#include <sched.h>
 #include <stdio.h>
 
 /* Runs a body on a lock with slots, then, where possible, on one without fences. */
@@ -30,9 +29,7 @@ static inline void in_both_modes(void (*body)(ilk_rwlock *lock)) {
 
 /* Waits until a thread that holds WRITER, by a write or an upgrade, sleeps for the slots. */
 static inline void await_drain(struct actor *writer) {
-    while ((word_of(writer->lock) & ILK__RWLOCK_WRITER) == 0) {
-        sched_yield();
-    }
+    yield_while((word_of(writer->lock) & ILK__RWLOCK_WRITER) == 0);
     thread_await_sleep(&writer->thread);
 }
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Checks for every thread, the choice of a test by name, and sanitizer settings.
+ * Checks for every thread, a test's limit of time, and sanitizer settings.
  */
 #include "support/test.h"
 
-#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,50 +40,10 @@ void check_equal_at(const char *file, int line, const char *text, long long actu
 }
 
 /* Ends a test that waits for ever, also without ctest. */
-enum { SECONDS_FOR_ONE_TEST = 600, SECONDS_FOR_ALL = 3600 };
-
-static const char *chosen = "*";
+enum { SECONDS_FOR_ONE_TEST = 600 };
 
 void test_goes_on(void) {
     alarm(SECONDS_FOR_ONE_TEST);
-}
-
-void test_filter(int argument_count, char **arguments) {
-    alarm(argument_count > 1 ? SECONDS_FOR_ONE_TEST : SECONDS_FOR_ALL);
-    if (argument_count > 1) {
-        chosen = arguments[1];
-        cmocka_set_test_filter(chosen);
-    }
-}
-
-size_t tests_chosen(const struct CMUnitTest *tests, size_t count) {
-    size_t found = 0;
-    for (size_t i = 0; i < count; i++) {
-        found += fnmatch(chosen, tests[i].name, 0) == 0 ? 1 : 0;
-    }
-    return found;
-}
-
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
-#define SLOWED_DOWN 1
-#endif
-#endif
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#define SLOWED_DOWN 1
-#endif
-#ifndef SLOWED_DOWN
-#define SLOWED_DOWN 0
-#endif
-
-bool has_address_sanitizer(void) {
-#if defined(__SANITIZE_ADDRESS__)
-    return true;
-#elif defined(__has_feature)
-    return __has_feature(address_sanitizer);
-#else
-    return false;
-#endif
 }
 
 int stress_rounds(int count) {
@@ -92,7 +51,7 @@ int stress_rounds(int count) {
     const bool is_full = wanted != NULL && strcmp(wanted, "full") == 0;
     const bool is_less = wanted != NULL && strcmp(wanted, "less") == 0;
     const int share = is_full ? 1 : is_less ? 4 : 10;
-    const int slowed = SLOWED_DOWN ? (is_full || is_less ? 10 : 4 * share) : share;
+    const int slowed = IS_SANITIZED ? (is_full || is_less ? 10 : 4 * share) : share;
     return count >= slowed ? count / slowed : count;
 }
 

@@ -14,12 +14,7 @@
 #include <unistd.h>
 
 /* Misuse is often a race as well, which ThreadSanitizer would report first. */
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define WATCHED 1
-#endif
-#endif
-#if defined(__SANITIZE_THREAD__) || defined(WATCHED)
+#if HAS_THREAD_SANITIZER
 void AnnotateIgnoreReadsBegin(const char *file, int line);
 void AnnotateIgnoreWritesBegin(const char *file, int line);
 void AnnotateIgnoreReadsEnd(const char *file, int line);

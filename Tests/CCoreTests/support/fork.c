@@ -9,22 +9,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* ThreadSanitizer's runtime now and then fails a check of its own in the child of a threaded process. */
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define CHILDREN_ARE_WATCHED 1
-#endif
-#endif
-#if defined(__SANITIZE_THREAD__)
-#define CHILDREN_ARE_WATCHED 1
-#endif
-
 void need_children(void) {
-#ifdef CHILDREN_ARE_WATCHED
-    print_message(
-        "skipped: ThreadSanitizer does not support threads in the child of a process with threads\n");
-    skip();
-#endif
+    skip_if(HAS_THREAD_SANITIZER,
+            "ThreadSanitizer's runtime fails checks of its own in the child of a threaded process");
     alarm(LONGEST);
 }
 

@@ -26,15 +26,7 @@ static volatile bool is_in_call;                                   /* of step_th
 static volatile int holds;                                         /* the library holds signals */
 static size_t stops[MOST]; /* where the run without a handler stopped */
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer) || __has_feature(memory_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-
-#if defined(__x86_64__) && !defined(SANITIZED)
+#if defined(__x86_64__) && !IS_SANITIZED
 
 void skip_unless_stepping(void) {}
 
@@ -120,8 +112,6 @@ static void step_to_place(size_t instruction) {
 }
 
 static void step(int signal_number, siginfo_t *info, void *context) {
-    (void)signal_number;
-    (void)info;
     if (breakpoint != NULL) {
         stop_at_breakpoint(context);
         return;
@@ -144,8 +134,7 @@ static void start_traps(void) {
 #else
 
 void skip_unless_stepping(void) {
-    print_message("skipped: single steps need x86-64, and no sanitizer's instructions beside the call's\n");
-    skip();
+    skip_because("single steps need x86-64, and no sanitizer's instructions beside the call's");
 }
 
 static void step(int signal_number, siginfo_t *info, void *context) {
@@ -157,7 +146,6 @@ static void start_traps(void) {}
 static unsigned char *const breakpoint = NULL;
 
 static bool set_breakpoint(size_t at) {
-    (void)at;
     return false;
 }
 

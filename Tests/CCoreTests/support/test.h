@@ -20,8 +20,12 @@
 #include <interlock/deadline.h>
 #include <interlock/status.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <sys/types.h>
+
+/* Tests and the bodies of threads are given what not each of them uses. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
 
 /* ---- Checks, usable on every thread (cmocka's own jump out of the main one only) ---- */
 
@@ -103,6 +107,14 @@ void thread_share_one_core(void);
 void thread_allow_interrupts(void);
 void thread_interrupt(const struct thread *thread);
 
+/* Until another thread has made `condition` false. */
+#define yield_while(condition)                                                                               \
+    do {                                                                                                     \
+        while (condition) {                                                                                  \
+            sched_yield();                                                                                   \
+        }                                                                                                    \
+    } while (0)
+
 /* Starts `count` threads that begin `body` at the same moment, each with `contexts` + i * `size`; returns
  * when all have ended. */
 void threads_run(int count, thread_body *body, void *contexts, size_t size);
@@ -119,8 +131,24 @@ void expect_misuse(void (*misuse)(void *context), void *context, const char *cal
 
 /* ---- Sanitizers and sizes of stress ---- */
 
-/* Whether AddressSanitizer is at work: it has an allocator, and looks for leaks at the end. */
-bool has_address_sanitizer(void);
+#if defined(__has_feature)
+#define HAS_ADDRESS_SANITIZER __has_feature(address_sanitizer)
+#define HAS_THREAD_SANITIZER __has_feature(thread_sanitizer)
+#else
+#if defined(__SANITIZE_ADDRESS__)
+#define HAS_ADDRESS_SANITIZER 1
+#else
+#define HAS_ADDRESS_SANITIZER 0
+#endif
+#if defined(__SANITIZE_THREAD__)
+#define HAS_THREAD_SANITIZER 1
+#else
+#define HAS_THREAD_SANITIZER 0
+#endif
+#endif
+
+/* Both have an allocator, threads and system calls of their own. */
+#define IS_SANITIZED (HAS_ADDRESS_SANITIZER || HAS_THREAD_SANITIZER)
 
 /* A tenth of `count`; all of it with INTERLOCK_STRESS=full, a quarter with =less. Under a sanitizer, which is ten times
  * slower, a tenth with either, and a fortieth without. */
@@ -139,35 +167,35 @@ enum manner any_manner(uint32_t *random);
 
 /* ---- The program ---- */
 
-#ifdef FUZZ_GUIDED
-/* Several files in the one program of support/fuzz_guided.c: each runs its tests before main, to give their drivers. */
-#define TEST_MAIN(tests)                                                                                     \
-    __attribute__((constructor)) static void give_drivers(void) {                                            \
-        for (size_t i = 0; i < sizeof(tests) / sizeof *(tests); i++) {                                       \
-            (tests)[i].test_func(NULL);                                                                      \
+/* A test, which adds itself to its program's before main. CMakeLists.txt reads these lines: each is a test of ctest. */
+#define TEST(claim)                                                                                          \
+    static void claim(void **state);                                                                         \
+    __attribute__((constructor)) static void claim##_is_added(void) {                                        \
+        test_add(#claim, claim);                                                                             \
+    }                                                                                                        \
+    static void claim(void **state)
+
+void test_add(const char *name, CMUnitTestFunction body);
+
+/* The test ends here, skipped for a reason that it prints. */
+#define skip_because(reason)                                                                                 \
+    do {                                                                                                     \
+        print_message("skipped: %s\n", reason);                                                              \
+        skip();                                                                                              \
+    } while (0)
+
+#define skip_if(condition, reason)                                                                           \
+    do {                                                                                                     \
+        if (condition) {                                                                                     \
+            skip_because(reason);                                                                            \
         }                                                                                                    \
-    }
+    } while (0)
+
+#ifdef ILK_CHECKED
+#define skip_unless_checked() ((void)0)
 #else
-/* All tests, or those named by arguments; an unknown name is an error. */
-#define TEST_MAIN(tests)                                                                                     \
-    int main(int argument_count, char **arguments) {                                                         \
-        test_filter(argument_count, arguments);                                                              \
-        check(TESTS_CHOSEN(tests) > 0);                                                                      \
-        return cmocka_run_group_tests(tests, NULL, NULL);                                                    \
-    }
+#define skip_unless_checked()                                                                                \
+    skip_because("only a checked build knows what a thread holds (-DINTERLOCK_CHECKED=ON)")
 #endif
-
-/* With `shared_tests` of another file, too. */
-#define TEST_MAIN_WITH_SHARED(shared_tests, tests)                                                           \
-    int main(int argument_count, char **arguments) {                                                         \
-        test_filter(argument_count, arguments);                                                              \
-        check(TESTS_CHOSEN(shared_tests) + TESTS_CHOSEN(tests) > 0);                                         \
-        return cmocka_run_group_tests(shared_tests, NULL, NULL) + cmocka_run_group_tests(tests, NULL, NULL); \
-    }
-
-#define TESTS_CHOSEN(tests) tests_chosen(tests, sizeof(tests) / sizeof *(tests))
-
-size_t tests_chosen(const struct CMUnitTest *tests, size_t count);
-void test_filter(int argument_count, char **arguments);
 
 #endif

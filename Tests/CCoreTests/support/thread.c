@@ -148,9 +148,7 @@ long thread_times_slept(const struct thread *thread) {
     return switches;
 }
 
-static void do_nothing(int signal) {
-    (void)signal;
-}
+static void do_nothing(int signal) {}
 
 void thread_allow_interrupts(void) {
     const struct sigaction action = {.sa_handler = do_nothing, .sa_flags = 0}; /* no SA_RESTART */

@@ -42,8 +42,7 @@ static void run_barrier(int parties, int rounds) {
     check_equal(lasts, 2 * rounds); /* C: exactly one a round */
 }
 /* contract: barrier.A, ilk_barrier_wait */
-static void parties_meet_round_after_round_and_one_comes_last(void **state) {
-    (void)state;
+TEST(parties_meet_round_after_round_and_one_comes_last) {
     run_barrier(1, 10);
     run_barrier(2, stress_rounds(10000));
     run_barrier(3, stress_rounds(5000));
@@ -62,8 +61,7 @@ static void run_from(uint32_t round) {
     ilk_barrier_destroy(&barrier); /* finds it at rest */
 }
 
-static void the_numbers_of_rounds_and_departures_may_wrap(void **state) {
-    (void)state;
+TEST(the_numbers_of_rounds_and_departures_may_wrap) {
     run_from(UINT32_MAX - 5);
     run_from(UINT32_MAX / 4); /* the departures alone */
 }
@@ -93,8 +91,7 @@ static unsigned arrived(ilk_barrier *barrier) {
 
 /* Guarantee D. */
 /* contract: barrier.D, ilk_barrier_wait, ilk_barrier_wait_until */
-static void a_party_whose_time_runs_out_has_not_arrived(void **state) {
-    (void)state;
+TEST(a_party_whose_time_runs_out_has_not_arrived) {
     ilk_barrier barrier;
     ilk_barrier_init(&barrier, 3);
     bool last = true;
@@ -127,8 +124,7 @@ static void a_party_whose_time_runs_out_has_not_arrived(void **state) {
     check_equal(ilk_barrier_wait_until(&one, 0, NULL), ILK_OK); /* `last` may be NULL */
 }
 
-static void a_barrier_wait_is_not_early_and_survives_signals(void **state) {
-    (void)state;
+TEST(a_barrier_wait_is_not_early_and_survives_signals) {
     thread_allow_interrupts();
     ilk_barrier barrier;
     ilk_barrier_init(&barrier, 2);
@@ -145,8 +141,7 @@ static void a_barrier_wait_is_not_early_and_survives_signals(void **state) {
 
 /* Guarantee E. */
 /* contract: barrier.E */
-static void a_thread_too_many_is_of_the_next_round(void **state) {
-    (void)state;
+TEST(a_thread_too_many_is_of_the_next_round) {
     ilk_barrier barrier;
     ilk_barrier_init(&barrier, 2);
     struct late_party first, third;
@@ -202,8 +197,7 @@ static void run_hurried(int threads, int parties) {
     check_equal(ilk_atomic_load(&barrier.state, memory_order_relaxed) >> 32, lasts);
 }
 /* contract: barrier.A, barrier.D */
-static void a_round_has_its_parties_though_others_leave(void **state) {
-    (void)state;
+TEST(a_round_has_its_parties_though_others_leave) {
     run_hurried(2, 2);
     run_hurried(4, 3); /* more threads than parties */
     run_hurried(6, 6);
@@ -252,22 +246,9 @@ static void run_serial(int parties) {
     }
 }
 /* contract: barrier.F, ilk_barrier_destroy, ilk_barrier_wait */
-static void the_last_party_may_destroy_and_make_it_anew(void **state) {
-    (void)state;
+TEST(the_last_party_may_destroy_and_make_it_anew) {
     run_serial(1);
     run_serial(2);
     run_serial(4);
     run_serial(8);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(parties_meet_round_after_round_and_one_comes_last),
-    cmocka_unit_test(the_numbers_of_rounds_and_departures_may_wrap),
-    cmocka_unit_test(a_party_whose_time_runs_out_has_not_arrived),
-    cmocka_unit_test(a_barrier_wait_is_not_early_and_survives_signals),
-    cmocka_unit_test(a_thread_too_many_is_of_the_next_round),
-    cmocka_unit_test(a_round_has_its_parties_though_others_leave),
-    cmocka_unit_test(the_last_party_may_destroy_and_make_it_anew),
-};
-
-TEST_MAIN(tests)

@@ -51,8 +51,7 @@ static void take_part(void *context) {
     ilk_atomic_fetch_add(self->index % 2 == 0 ? &crowd->sum_in : &crowd->sum_out, sum, memory_order_relaxed);
 }
 
-static void sixty_four_threads_all_get_on(void **state) {
-    (void)state;
+TEST(sixty_four_threads_all_get_on) {
     static const size_t sizes[] = {1, 8, 1000};
     for (size_t size = 0; size < sizeof sizes / sizeof *sizes; size++) {
         struct crowd crowd = {.rounds = stress_rounds(400)};
@@ -73,9 +72,3 @@ static void sixty_four_threads_all_get_on(void **state) {
         ilk_mpmc_destroy(crowd.ring);
     }
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(sixty_four_threads_all_get_on),
-};
-
-TEST_MAIN(tests)

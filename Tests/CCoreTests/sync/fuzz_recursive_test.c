@@ -132,13 +132,6 @@ static bool play(struct fuzz_play *play, const struct fuzz_step *steps, size_t c
     return true;
 }
 /* contract: recursive_mutex.E */
-static void every_verb_of_recursive_mutex_agrees_with_a_model(void **state) {
-    (void)state;
+TEST(every_verb_of_recursive_mutex_agrees_with_a_model) {
     fuzz_with_crew("fuzz_locks: recursive_mutex", verbs, sizeof verbs / sizeof *verbs, play);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(every_verb_of_recursive_mutex_agrees_with_a_model),
-};
-
-TEST_MAIN(tests)

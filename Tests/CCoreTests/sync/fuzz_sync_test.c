@@ -396,33 +396,20 @@ static bool play_latch(struct fuzz_play *play, const struct fuzz_step *steps, si
     return true;
 }
 /* contract: semaphore.A */
-static void every_verb_of_semaphore_agrees_with_a_model(void **state) {
-    (void)state;
+TEST(every_verb_of_semaphore_agrees_with_a_model) {
     fuzz_with_crew("fuzz_locks: semaphore", semaphore_verbs, sizeof semaphore_verbs / sizeof *semaphore_verbs,
                    play_semaphore);
 }
 /* contract: mutex.A */
-static void every_verb_of_mutex_agrees_with_a_model(void **state) {
-    (void)state;
+TEST(every_verb_of_mutex_agrees_with_a_model) {
     fuzz_with_crew("fuzz_locks: mutex", mutex_verbs, sizeof mutex_verbs / sizeof *mutex_verbs, play_mutex);
 }
 /* contract: barrier.C, ilk_barrier_wait */
-static void every_verb_of_barrier_agrees_with_a_model(void **state) {
-    (void)state;
+TEST(every_verb_of_barrier_agrees_with_a_model) {
     fuzz_with_crew("fuzz_locks: barrier", barrier_verbs, sizeof barrier_verbs / sizeof *barrier_verbs,
                    play_barrier);
 }
 /* contract: ilk_latch_count, ilk_latch_try_wait, latch.C */
-static void every_verb_of_latch_agrees_with_a_model(void **state) {
-    (void)state;
+TEST(every_verb_of_latch_agrees_with_a_model) {
     fuzz_with_crew("fuzz_locks: latch", latch_verbs, sizeof latch_verbs / sizeof *latch_verbs, play_latch);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(every_verb_of_semaphore_agrees_with_a_model),
-    cmocka_unit_test(every_verb_of_mutex_agrees_with_a_model),
-    cmocka_unit_test(every_verb_of_barrier_agrees_with_a_model),
-    cmocka_unit_test(every_verb_of_latch_agrees_with_a_model),
-};
-
-TEST_MAIN(tests)

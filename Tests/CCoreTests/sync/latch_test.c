@@ -28,8 +28,7 @@ static void wait_for_latch(void *context) {
     }
 }
 /* contract: ilk_latch_count_down */
-static void a_latch_opens_at_zero_and_stays_open(void **state) {
-    (void)state;
+TEST(a_latch_opens_at_zero_and_stays_open) {
     ilk_latch latch;
     ilk_latch_init(&latch, 3);
     int work = 0;
@@ -59,32 +58,28 @@ static void a_latch_opens_at_zero_and_stays_open(void **state) {
     check_equal(ilk_latch_count(&latch), 0);
 }
 /* contract: ilk_latch_init */
-static void a_latch_of_zero_is_open_at_once(void **state) {
-    (void)state;
+TEST(a_latch_of_zero_is_open_at_once) {
     ilk_latch latch;
     ilk_latch_init(&latch, 0);
     check(ilk_latch_try_wait(&latch));
     check_equal(ilk_latch_wait_until(&latch, ILK_FOREVER), ILK_OK);
 }
 /* contract: ilk_latch_init, ilk_latch_wait_until */
-static void zero_bits_are_an_open_latch(void **state) {
-    (void)state;
+TEST(zero_bits_are_an_open_latch) {
     static ilk_latch latch;
     check(ilk_latch_try_wait(&latch));
     check_equal(ilk_latch_wait_until(&latch, 0), ILK_OK);
     check_equal(ilk_latch_count(&latch), 0);
 }
 /* contract: ilk_latch_init */
-static void a_latch_counts_up_to_its_maximum(void **state) {
-    (void)state;
+TEST(a_latch_counts_up_to_its_maximum) {
     ilk_latch latch;
     ilk_latch_init(&latch, ILK_LATCH_MAX);
     ilk_latch_count_down(&latch);
     check_equal(ilk_latch_count(&latch), ILK_LATCH_MAX - 1);
 }
 /* contract: ilk_latch_wait_until */
-static void a_latch_wait_is_not_early_and_survives_signals(void **state) {
-    (void)state;
+TEST(a_latch_wait_is_not_early_and_survives_signals) {
     thread_allow_interrupts();
     ilk_latch latch;
     ilk_latch_init(&latch, 1);
@@ -131,7 +126,6 @@ static bool wait_or_time_out(ilk_latch *latch, int round) {
 }
 
 static bool try_or_yield(ilk_latch *latch, int round) {
-    (void)round;
     if (ilk_latch_try_wait(latch)) {
         return true;
     }
@@ -161,21 +155,18 @@ static void free_each_when_open(int rounds, bool (*is_open)(ilk_latch *latch, in
 
 /* Guarantees A and B: results are plain. */
 /* contract: ilk_latch_try_wait, latch.A, latch.B */
-static void a_waiter_may_free_the_latch_at_once(void **state) {
-    (void)state;
+TEST(a_waiter_may_free_the_latch_at_once) {
     free_each_when_open(20000, wait_or_time_out);
 }
 
 /* Guarantees A and B without a wait. */
 /* contract: ilk_latch_try_wait, latch.A, latch.B */
-static void a_thread_that_finds_the_latch_open_may_free_it(void **state) {
-    (void)state;
+TEST(a_thread_that_finds_the_latch_open_may_free_it) {
     free_each_when_open(5000, try_or_yield);
 }
 
 /* A thread of the parent waits, which the child does not have. */
-static void a_latch_goes_on_in_a_child(void **state) {
-    (void)state;
+TEST(a_latch_goes_on_in_a_child) {
     need_children();
     ilk_latch latch;
     ilk_latch_init(&latch, 2);
@@ -201,16 +192,3 @@ static void a_latch_goes_on_in_a_child(void **state) {
     ilk_latch_count_down(&latch);
     thread_join(&waiter.thread);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_latch_goes_on_in_a_child),
-    cmocka_unit_test(a_latch_opens_at_zero_and_stays_open),
-    cmocka_unit_test(a_latch_of_zero_is_open_at_once),
-    cmocka_unit_test(zero_bits_are_an_open_latch),
-    cmocka_unit_test(a_latch_counts_up_to_its_maximum),
-    cmocka_unit_test(a_latch_wait_is_not_early_and_survives_signals),
-    cmocka_unit_test(a_waiter_may_free_the_latch_at_once),
-    cmocka_unit_test(a_thread_that_finds_the_latch_open_may_free_it),
-};
-
-TEST_MAIN(tests)

@@ -15,16 +15,13 @@
 static void need_inheritance(void) {
     ilk_mutex mutex;
     ilk_mutex_init(&mutex, true);
-    if (ilk_atomic_load(&mutex.settings, memory_order_relaxed) == 0) {
-        print_message("skipped: no mutex inherits priority in this build\n");
-        skip();
-    }
+    skip_if(ilk_atomic_load(&mutex.settings, memory_order_relaxed) == 0,
+            "no mutex inherits priority in this build");
 }
 
 /* Before Linux 5.14 there was only the wall clock. */
 /* contract: ilk_mutex_lock_until */
-static void a_far_deadline_on_the_wall_clock_is_not_over_at_once(void **state) {
-    (void)state;
+TEST(a_far_deadline_on_the_wall_clock_is_not_over_at_once) {
     need_inheritance();
     need_children();
     pid_t child = fork();
@@ -37,7 +34,6 @@ static void a_far_deadline_on_the_wall_clock_is_not_over_at_once(void **state) {
 }
 
 static void wait_for_an_inheriting_owner_that_has_ended(void *context) {
-    (void)context;
     ilk_mutex mutex;
     struct thread owner;
     ilk_mutex_init(&mutex, true);
@@ -47,8 +43,7 @@ static void wait_for_an_inheriting_owner_that_has_ended(void *context) {
     (void)!ilk_mutex_lock_until(&mutex, ilk_deadline_in_ns(MILLISECONDS(1)));
 }
 
-static void waiting_for_an_inheriting_owner_that_has_ended_is_reported(void **state) {
-    (void)state;
+TEST(waiting_for_an_inheriting_owner_that_has_ended_is_reported) {
     need_inheritance();
     expect_misuse(wait_for_an_inheriting_owner_that_has_ended, NULL, "ilk_mutex_lock_until", "has ended");
 }
@@ -65,8 +60,7 @@ static void own_until_told(void *context) {
     stage_await(&self->stage, 2);
 }
 
-static void a_sleeper_gets_an_inheriting_mutex_whose_owner_ends(void **state) {
-    (void)state;
+TEST(a_sleeper_gets_an_inheriting_mutex_whose_owner_ends) {
     need_inheritance();
     static struct ending_owner owner;
     owner = (struct ending_owner){.stage = STAGE_INIT};
@@ -105,8 +99,7 @@ static void lock_and_unlock_once(void *context) {
     ilk_recursive_mutex_unlock(&self->mutex);
 }
 /* contract: recursive_mutex.E */
-static void a_sleeper_begins_anew_with_a_recursive_mutex_whose_owner_ends(void **state) {
-    (void)state;
+TEST(a_sleeper_begins_anew_with_a_recursive_mutex_whose_owner_ends) {
     need_inheritance();
     static struct recursive_owner owner;
     owner = (struct recursive_owner){.stage = STAGE_INIT};
@@ -129,7 +122,6 @@ static void own_thrice(void *context) {
     }
 }
 static void wait_for_a_recursive_owner_that_has_ended(void *context) {
-    (void)context;
     ilk_recursive_mutex mutex;
     ilk_recursive_mutex_init(&mutex, true);
     struct thread owner;
@@ -137,8 +129,7 @@ static void wait_for_a_recursive_owner_that_has_ended(void *context) {
     thread_join(&owner);
     ilk_recursive_mutex_lock(&mutex);
 }
-static void an_ended_recursive_owner_is_reported_with_its_own_call(void **state) {
-    (void)state;
+TEST(an_ended_recursive_owner_is_reported_with_its_own_call) {
     need_inheritance();
     expect_misuse(wait_for_a_recursive_owner_that_has_ended, NULL, "ilk_recursive_mutex_lock", "has ended");
 }
@@ -162,8 +153,7 @@ long __wrap_ilk__system_call(long number, const uintptr_t arguments[6]) {
     return __real_ilk__system_call(number, arguments);
 }
 
-static void a_waiter_asks_again_while_the_owner_is_just_ending(void **state) {
-    (void)state;
+TEST(a_waiter_asks_again_while_the_owner_is_just_ending) {
     need_inheritance();
     const int errors[] = {EAGAIN, EINTR};
     for (int kind = 0; kind < 4; kind++) {
@@ -182,14 +172,3 @@ static void a_waiter_asks_again_while_the_owner_is_just_ending(void **state) {
         check_equal(waiter.status, ILK_OK);
     }
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_waiter_asks_again_while_the_owner_is_just_ending),
-    cmocka_unit_test(a_far_deadline_on_the_wall_clock_is_not_over_at_once),
-    cmocka_unit_test(waiting_for_an_inheriting_owner_that_has_ended_is_reported),
-    cmocka_unit_test(a_sleeper_gets_an_inheriting_mutex_whose_owner_ends),
-    cmocka_unit_test(a_sleeper_begins_anew_with_a_recursive_mutex_whose_owner_ends),
-    cmocka_unit_test(an_ended_recursive_owner_is_reported_with_its_own_call),
-};
-
-TEST_MAIN(tests)

@@ -6,8 +6,7 @@
 #include "sync/mutex_waiter.h"
 #include <stdlib.h>
 
-static void zero_bits_are_a_free_mutex(void **state) {
-    (void)state;
+TEST(zero_bits_are_a_free_mutex) {
     static ilk_mutex mutex;
     check(ilk_mutex_try_lock(&mutex));
     check(!ilk_mutex_try_lock(&mutex));
@@ -66,22 +65,19 @@ static void run_mutex(bool inherits, int threads) {
     ilk_mutex_unlock(&mutex);
 }
 /* contract: mutex.A */
-static void a_mutex_has_one_owner_at_a_time(void **state) {
-    (void)state;
+TEST(a_mutex_has_one_owner_at_a_time) {
     run_mutex(false, 2);
     run_mutex(false, 6);
 }
 
 /* MX5 and MX6 tell ThreadSanitizer of the hand-over by the kernel. */
 /* contract: ilk_mutex_init, mutex.A */
-static void an_inheriting_mutex_has_one_owner_at_a_time(void **state) {
-    (void)state;
+TEST(an_inheriting_mutex_has_one_owner_at_a_time) {
     run_mutex(true, 2);
     run_mutex(true, 6);
 }
 /* contract: ilk_mutex_lock_until, ilk_mutex_try_lock, mutex.C */
-static void a_mutex_wait_times_out_not_early_and_leaves_nothing(void **state) {
-    (void)state;
+TEST(a_mutex_wait_times_out_not_early_and_leaves_nothing) {
     thread_allow_interrupts();
     for (int inherits = 0; inherits < 2; inherits++) {
         ilk_mutex mutex;
@@ -105,8 +101,7 @@ static void a_mutex_wait_times_out_not_early_and_leaves_nothing(void **state) {
     }
 }
 /* contract: mutex.B */
-static void an_unlock_wakes_every_sleeper_one_by_one(void **state) {
-    (void)state;
+TEST(an_unlock_wakes_every_sleeper_one_by_one) {
     for (int inherits = 0; inherits < 2; inherits++) {
         ilk_mutex mutex;
         ilk_mutex_init(&mutex, inherits == 1);
@@ -178,20 +173,17 @@ static void run_last_owners(bool inherits, int rounds) {
     free(mortals);
 }
 /* contract: mutex.D */
-static void the_last_owner_may_free_the_mutex_at_once(void **state) {
-    (void)state;
+TEST(the_last_owner_may_free_the_mutex_at_once) {
     run_last_owners(false, stress_rounds(5000));
 }
 /* contract: mutex.D */
-static void the_last_owner_may_free_an_inheriting_mutex_at_once(void **state) {
-    (void)state;
+TEST(the_last_owner_may_free_an_inheriting_mutex_at_once) {
     run_last_owners(true, stress_rounds(2000));
 }
 
 /* A timed-out wait leaves no sleeper in the word once the mutex was used again. */
 /* contract: mutex.C */
-static void a_mutex_is_as_new_after_a_wait_that_timed_out(void **state) {
-    (void)state;
+TEST(a_mutex_is_as_new_after_a_wait_that_timed_out) {
     for (int inherits = 0; inherits < 2; inherits++) {
         ilk_mutex mutex;
         ilk_mutex_init(&mutex, inherits == 1);
@@ -210,14 +202,12 @@ static void a_mutex_is_as_new_after_a_wait_that_timed_out(void **state) {
 
 /* ---- Limits, and an owner that ends: see also mutex_inherit_test.c ---- */
 /* contract: ilk_mutex_lock_until */
-static void a_far_deadline_is_not_over_at_once(void **state) {
-    (void)state;
+TEST(a_far_deadline_is_not_over_at_once) {
     wait_by_far_deadlines(false);
     wait_by_far_deadlines(true);
 }
 
-static void a_mutex_whose_owner_has_ended_stays_owned(void **state) {
-    (void)state;
+TEST(a_mutex_whose_owner_has_ended_stays_owned) {
     ilk_mutex mutex;
     struct thread owner;
     ilk_mutex_init(&mutex, false);
@@ -226,18 +216,3 @@ static void a_mutex_whose_owner_has_ended_stays_owned(void **state) {
     check(!ilk_mutex_try_lock(&mutex));
     check_equal(ilk_mutex_lock_until(&mutex, ilk_deadline_in_ns(MILLISECONDS(1))), ILK_TIMEDOUT);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(zero_bits_are_a_free_mutex),
-    cmocka_unit_test(a_mutex_has_one_owner_at_a_time),
-    cmocka_unit_test(an_inheriting_mutex_has_one_owner_at_a_time),
-    cmocka_unit_test(a_mutex_wait_times_out_not_early_and_leaves_nothing),
-    cmocka_unit_test(an_unlock_wakes_every_sleeper_one_by_one),
-    cmocka_unit_test(the_last_owner_may_free_the_mutex_at_once),
-    cmocka_unit_test(the_last_owner_may_free_an_inheriting_mutex_at_once),
-    cmocka_unit_test(a_mutex_is_as_new_after_a_wait_that_timed_out),
-    cmocka_unit_test(a_far_deadline_is_not_over_at_once),
-    cmocka_unit_test(a_mutex_whose_owner_has_ended_stays_owned),
-};
-
-TEST_MAIN(tests)

@@ -29,14 +29,12 @@ static void start_sleepers(struct sleeper *sleepers, int count, ILK_ATOMIC(uint3
     }
 }
 /* contract: ilk_park_wait */
-static void wait_returns_at_once_when_the_word_differs(void **state) {
-    (void)state;
+TEST(wait_returns_at_once_when_the_word_differs) {
     ILK_ATOMIC(uint32_t) word = 7;
     check_equal(ilk_park_wait(&word, 6, ILK_FOREVER), ILK_OK);
 }
 /* contract: ilk_park_wait */
-static void wait_with_a_passed_deadline_answers_timed_out(void **state) {
-    (void)state;
+TEST(wait_with_a_passed_deadline_answers_timed_out) {
     ILK_ATOMIC(uint32_t) word = 0;
     const uint64_t passed[] = {0, 1, ilk_now_ns() - 1, ilk_now_ns()};
     for (size_t i = 0; i < sizeof passed / sizeof *passed; i++) {
@@ -44,8 +42,7 @@ static void wait_with_a_passed_deadline_answers_timed_out(void **state) {
     }
 }
 /* contract: ilk_park_wait */
-static void a_word_that_differs_does_not_sleep_whatever_the_deadline(void **state) {
-    (void)state;
+TEST(a_word_that_differs_does_not_sleep_whatever_the_deadline) {
     ILK_ATOMIC(uint32_t) word = 7;
     const uint64_t deadlines[] = {0, ilk_now_ns(), ilk_deadline_in_ns(MILLISECONDS(3600000)), ILK_FOREVER};
     for (size_t i = 0; i < sizeof deadlines / sizeof *deadlines; i++) {
@@ -54,8 +51,7 @@ static void a_word_that_differs_does_not_sleep_whatever_the_deadline(void **stat
     }
 }
 /* contract: ilk_park_wait */
-static void wait_never_times_out_early(void **state) {
-    (void)state;
+TEST(wait_never_times_out_early) {
     ILK_ATOMIC(uint32_t) word = 0;
     for (uint64_t length = 1; length <= MILLISECONDS(8); length *= 2) {
         uint64_t deadline = ilk_deadline_in_ns(length);
@@ -70,8 +66,7 @@ static void wait_never_times_out_early(void **state) {
 
 /* Deadlines that no clock will reach are neither refused nor in the past. */
 /* contract: ilk_park_wait */
-static void far_deadlines_sleep(void **state) {
-    (void)state;
+TEST(far_deadlines_sleep) {
     const uint64_t far[] = {ILK_FOREVER - 1, UINT64_C(1) << 63, ilk_deadline_in_ns(UINT64_MAX / 2),
                             ILK_FOREVER};
     for (size_t i = 0; i < sizeof far / sizeof *far; i++) {
@@ -101,8 +96,7 @@ static void check_woken(struct sleeper *sleepers, int count, int woken) {
     check_equal(done, woken);
 }
 /* contract: ilk_park_wake */
-static void wake_wakes_as_many_as_asked(void **state) {
-    (void)state;
+TEST(wake_wakes_as_many_as_asked) {
     ILK_ATOMIC(uint32_t) word = 0;
     enum { COUNT = 5 };
     struct sleeper sleepers[COUNT];
@@ -120,8 +114,7 @@ static void wake_wakes_as_many_as_asked(void **state) {
     }
 }
 /* contract: ilk_park_wake */
-static void wake_all_wakes_everyone(void **state) {
-    (void)state;
+TEST(wake_all_wakes_everyone) {
     ILK_ATOMIC(uint32_t) word = 0;
     enum { COUNT = 5 };
     struct sleeper sleepers[COUNT];
@@ -134,8 +127,7 @@ static void wake_all_wakes_everyone(void **state) {
 
 /* The pthread backend's table puts some of the words into one bucket. */
 /* contract: ilk_park_wake */
-static void wake_wakes_sleepers_of_its_own_address_only(void **state) {
-    (void)state;
+TEST(wake_wakes_sleepers_of_its_own_address_only) {
     enum { COUNT = 200 };
     static ILK_ATOMIC(uint32_t) words[COUNT];
     struct sleeper sleeper;
@@ -151,8 +143,7 @@ static void wake_wakes_sleepers_of_its_own_address_only(void **state) {
 
 /* Guarantee C. */
 /* contract: ilk_park_wake, park.B, park.C, park.D */
-static void wake_of_unmapped_memory_is_no_error(void **state) {
-    (void)state;
+TEST(wake_of_unmapped_memory_is_no_error) {
     size_t size = (size_t)sysconf(_SC_PAGESIZE);
     void *page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     check(page != MAP_FAILED);
@@ -170,8 +161,7 @@ static void wait_until_timed_out(void *context) {
 
 /* A wait that restarted its clock at each signal would not end: signals come until it has ended. */
 /* contract: park.B, park.C, park.D */
-static void signals_do_not_move_the_deadline(void **state) {
-    (void)state;
+TEST(signals_do_not_move_the_deadline) {
     thread_allow_interrupts();
     ILK_ATOMIC(uint32_t) word = 0;
     struct sleeper sleeper = {.word = &word, .deadline_ns = ilk_deadline_in_ns(MILLISECONDS(50))};
@@ -184,8 +174,7 @@ static void signals_do_not_move_the_deadline(void **state) {
 }
 /* contract: ilk_barrier_wait, ilk_mutex_lock, ilk_park_wait, ilk_semaphore_wait */
 /* contract: ilk_semaphore_wait_until */
-static void wait_is_not_a_cancellation_point(void **state) {
-    (void)state;
+TEST(wait_is_not_a_cancellation_point) {
     ILK_ATOMIC(uint32_t) word = 0;
     struct sleeper sleeper;
     start_sleepers(&sleeper, 1, &word);
@@ -218,8 +207,7 @@ static void pass_the_token_on(void *context) {
     }
 }
 /* contract: park.A */
-static void no_wake_up_is_lost(void **state) {
-    (void)state;
+TEST(no_wake_up_is_lost) {
     enum { COUNT = 3 };
     ILK_ATOMIC(uint32_t) words[COUNT] = {1, 0, 0};
     struct relay relays[COUNT];
@@ -229,20 +217,3 @@ static void no_wake_up_is_lost(void **state) {
     threads_run(COUNT, pass_the_token_on, relays, sizeof *relays);
     check_equal(ilk_atomic_load(&words[0], memory_order_relaxed), 1);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(wait_returns_at_once_when_the_word_differs),
-    cmocka_unit_test(wait_with_a_passed_deadline_answers_timed_out),
-    cmocka_unit_test(a_word_that_differs_does_not_sleep_whatever_the_deadline),
-    cmocka_unit_test(wait_never_times_out_early),
-    cmocka_unit_test(far_deadlines_sleep),
-    cmocka_unit_test(wake_wakes_as_many_as_asked),
-    cmocka_unit_test(wake_all_wakes_everyone),
-    cmocka_unit_test(wake_wakes_sleepers_of_its_own_address_only),
-    cmocka_unit_test(wake_of_unmapped_memory_is_no_error),
-    cmocka_unit_test(signals_do_not_move_the_deadline),
-    cmocka_unit_test(wait_is_not_a_cancellation_point),
-    cmocka_unit_test(no_wake_up_is_lost),
-};
-
-TEST_MAIN(tests)

@@ -35,8 +35,7 @@ static bool is_free_to_others(ilk_recursive_mutex *mutex) {
 }
 
 /* contract: ilk_recursive_mutex_init */
-static void init_makes_a_held_one_free_as_ilk_mutex_init(void **state) {
-    (void)state;
+TEST(init_makes_a_held_one_free_as_ilk_mutex_init) {
     for (int inherits = 0; inherits <= 1; inherits++) {
         ilk_recursive_mutex mutex = ILK_RECURSIVE_MUTEX_INIT;
         ilk_recursive_mutex_lock(&mutex);
@@ -54,8 +53,7 @@ static void init_makes_a_held_one_free_as_ilk_mutex_init(void **state) {
 
 /* contract: recursive_mutex.E, ilk_recursive_mutex_init, ilk_recursive_mutex_lock, ilk_recursive_mutex_try_lock */
 /* contract: ilk_recursive_mutex_lock_until, ilk_recursive_mutex_unlock */
-static void the_unlock_of_the_first_lock_gives_it_up(void **state) {
-    (void)state;
+TEST(the_unlock_of_the_first_lock_gives_it_up) {
     static ilk_recursive_mutex zero;
     ilk_recursive_mutex defined = ILK_RECURSIVE_MUTEX_INIT, made[2];
     ilk_recursive_mutex_init(&made[0], false);
@@ -98,8 +96,7 @@ static void use(void *context) {
         count_within(self, 1 + round % 4);
     }
 }
-static void it_has_one_owner_at_a_time_however_deep(void **state) {
-    (void)state;
+TEST(it_has_one_owner_at_a_time_however_deep) {
     enum { THREADS = 4, EACH = 4 * 2500 };
     for (int inherits = 0; inherits <= 1; inherits++) {
         ilk_recursive_mutex mutex;
@@ -117,7 +114,6 @@ static void it_has_one_owner_at_a_time_however_deep(void **state) {
 }
 
 static void unlock_free(void *context) {
-    (void)context;
     ilk_recursive_mutex mutex = ILK_RECURSIVE_MUTEX_INIT;
     ilk_recursive_mutex_lock(&mutex);
     ilk_recursive_mutex_lock(&mutex);
@@ -132,7 +128,6 @@ static void lock_twice_and_keep(void *context) {
 }
 static void unlock_by_another(void *context) {
     static ilk_recursive_mutex mutex = ILK_RECURSIVE_MUTEX_INIT;
-    (void)context;
     misuse_beside(lock_twice_and_keep, &mutex);
     ilk_recursive_mutex_unlock(&mutex);
 }
@@ -158,8 +153,7 @@ static void lock_in_time_too_often(void *context) {
     lock_as_often_as_possible(context);
     check_equal(ilk_recursive_mutex_lock_until(context, 0), ILK_TIMEDOUT);
 }
-static void misuse_of_a_recursive_mutex_is_reported(void **state) {
-    (void)state;
+TEST(misuse_of_a_recursive_mutex_is_reported) {
     ilk_recursive_mutex mutex = ILK_RECURSIVE_MUTEX_INIT;
     expect_misuse(unlock_free, NULL, "ilk_recursive_mutex_unlock", "does not own it");
     expect_misuse(unlock_by_another, NULL, "ilk_recursive_mutex_unlock", "does not own it");
@@ -168,8 +162,7 @@ static void misuse_of_a_recursive_mutex_is_reported(void **state) {
     expect_misuse(lock_in_time_too_often, &mutex, "ilk_recursive_mutex_lock_until", "2^32 times");
 }
 
-static void a_child_goes_on_with_the_locks_of_the_thread_that_forked(void **state) {
-    (void)state;
+TEST(a_child_goes_on_with_the_locks_of_the_thread_that_forked) {
     need_children();
     ilk_recursive_mutex mutex = ILK_RECURSIVE_MUTEX_INIT;
     ilk_recursive_mutex_lock(&mutex);
@@ -189,8 +182,7 @@ static void a_child_goes_on_with_the_locks_of_the_thread_that_forked(void **stat
     ilk_recursive_mutex_unlock(&mutex);
 }
 
-static void diagnosis_sees_its_mutex_at_the_same_address(void **state) {
-    (void)state;
+TEST(diagnosis_sees_its_mutex_at_the_same_address) {
     ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
     ilk_figures_reset();
     ilk_recursive_mutex mutex = ILK_RECURSIVE_MUTEX_INIT;
@@ -208,14 +200,3 @@ static void diagnosis_sees_its_mutex_at_the_same_address(void **state) {
     check_equal(figures[own].acquisitions, 1); /* from the first lock to its unlock */
     ilk_diagnose(0);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(init_makes_a_held_one_free_as_ilk_mutex_init),
-    cmocka_unit_test(the_unlock_of_the_first_lock_gives_it_up),
-    cmocka_unit_test(it_has_one_owner_at_a_time_however_deep),
-    cmocka_unit_test(misuse_of_a_recursive_mutex_is_reported),
-    cmocka_unit_test(a_child_goes_on_with_the_locks_of_the_thread_that_forked),
-    cmocka_unit_test(diagnosis_sees_its_mutex_at_the_same_address),
-};
-
-TEST_MAIN(tests)

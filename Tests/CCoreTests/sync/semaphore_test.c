@@ -51,8 +51,7 @@ static void user_queue(struct user *user, ilk_semaphore *semaphore, struct stage
     thread_await_sleep(&user->thread);
 }
 /* contract: ilk_semaphore_init */
-static void all_initialisers_give_the_permits_asked_for(void **state) {
-    (void)state;
+TEST(all_initialisers_give_the_permits_asked_for) {
     static ilk_semaphore zeroed;
     ilk_semaphore at_definition = ILK_SEMAPHORE_INIT(3), initialised;
     memset(&initialised, 0xA5, sizeof initialised);
@@ -72,8 +71,7 @@ static void all_initialisers_give_the_permits_asked_for(void **state) {
 
 /* The textbooks' trace of the counter: 1 0 -1 -2 -1 0 1. */
 /* contract: ilk_semaphore_try_wait, ilk_semaphore_value */
-static void the_counter_of_three_users_of_one_permit(void **state) {
-    (void)state;
+TEST(the_counter_of_three_users_of_one_permit) {
     ilk_semaphore semaphore = ILK_SEMAPHORE_INIT(1);
     check_equal(ilk_semaphore_value(&semaphore), 1);
     ilk_semaphore_wait(&semaphore);
@@ -94,8 +92,7 @@ static void the_counter_of_three_users_of_one_permit(void **state) {
     ilk_semaphore_destroy(&semaphore);
 }
 /* contract: ilk_semaphore_signal, semaphore.A */
-static void permits_are_handed_over_in_order_of_arrival(void **state) {
-    (void)state;
+TEST(permits_are_handed_over_in_order_of_arrival) {
     enum { COUNT = 8 };
     ilk_semaphore semaphore = ILK_SEMAPHORE_INIT(0);
     struct stage served = STAGE_INIT;
@@ -113,8 +110,7 @@ static void permits_are_handed_over_in_order_of_arrival(void **state) {
     ilk_semaphore_destroy(&semaphore);
 }
 /* contract: ilk_semaphore_signal, semaphore.A */
-static void a_signal_serves_exactly_as_many_as_it_has_permits(void **state) {
-    (void)state;
+TEST(a_signal_serves_exactly_as_many_as_it_has_permits) {
     enum { COUNT = 5 };
     ilk_semaphore semaphore = ILK_SEMAPHORE_INIT(0);
     struct user users[COUNT];
@@ -136,8 +132,7 @@ static void a_signal_serves_exactly_as_many_as_it_has_permits(void **state) {
 
 /* The permit belongs to the signalled sleeper, though it has not run yet. */
 /* contract: semaphore.A */
-static void a_permit_handed_over_cannot_be_stolen(void **state) {
-    (void)state;
+TEST(a_permit_handed_over_cannot_be_stolen) {
     for (int round = 0; round < stress_rounds(300); round++) {
         ilk_semaphore semaphore = ILK_SEMAPHORE_INIT(0);
         struct user user;
@@ -150,8 +145,7 @@ static void a_permit_handed_over_cannot_be_stolen(void **state) {
     }
 }
 /* contract: ilk_semaphore_signal */
-static void a_signal_of_none_does_nothing(void **state) {
-    (void)state;
+TEST(a_signal_of_none_does_nothing) {
     ilk_semaphore semaphore = ILK_SEMAPHORE_INIT(0);
     ilk_semaphore_signal(&semaphore, 0);
     check_equal(ilk_semaphore_value(&semaphore), 0);
@@ -165,8 +159,7 @@ static void a_signal_of_none_does_nothing(void **state) {
     ilk_semaphore_destroy(&semaphore);
 }
 /* contract: ilk_semaphore_init */
-static void it_holds_up_to_its_maximum(void **state) {
-    (void)state;
+TEST(it_holds_up_to_its_maximum) {
     ilk_semaphore semaphore = ILK_SEMAPHORE_INIT(ILK_SEMAPHORE_MAX - 1);
     ilk_semaphore_signal(&semaphore, 1);
     check_equal(ilk_semaphore_value(&semaphore), ILK_SEMAPHORE_MAX);
@@ -177,8 +170,7 @@ static void it_holds_up_to_its_maximum(void **state) {
 
 /* ---- Deadlines ---- */
 /* contract: ilk_semaphore_wait, ilk_semaphore_wait_until */
-static void a_passed_deadline_still_takes_a_permit_that_is_there(void **state) {
-    (void)state;
+TEST(a_passed_deadline_still_takes_a_permit_that_is_there) {
     ilk_semaphore semaphore = ILK_SEMAPHORE_INIT(2);
     check_equal(ilk_semaphore_wait_until(&semaphore, 0), ILK_OK);
     check_equal(ilk_semaphore_wait_until(&semaphore, ilk_now_ns()), ILK_OK);
@@ -187,8 +179,7 @@ static void a_passed_deadline_still_takes_a_permit_that_is_there(void **state) {
     ilk_semaphore_destroy(&semaphore);
 }
 /* contract: semaphore.C */
-static void a_timed_out_wait_was_not_early_and_leaves_the_line(void **state) {
-    (void)state;
+TEST(a_timed_out_wait_was_not_early_and_leaves_the_line) {
     ilk_semaphore semaphore = ILK_SEMAPHORE_INIT(0);
     uint64_t deadline = ilk_deadline_in_ns(MILLISECONDS(3));
     check_equal(ilk_semaphore_wait_until(&semaphore, deadline), ILK_TIMEDOUT);
@@ -207,8 +198,7 @@ static void a_timed_out_wait_was_not_early_and_leaves_the_line(void **state) {
  *    signal 1: first
  *                            signal 1: third, though it came behind the one that left     */
 /* contract: semaphore.C */
-static void one_that_times_out_leaves_the_others_in_order(void **state) {
-    (void)state;
+TEST(one_that_times_out_leaves_the_others_in_order) {
     bool forced = false;
     /* The deadline passed too early: more time. */
     for (unsigned wait_ms = 20; !forced; wait_ms *= 2) {
@@ -241,8 +231,7 @@ static void wait_without_end(void *context) {
     user->status = ilk_semaphore_wait_until(user->semaphore, ILK_FOREVER);
 }
 /* contract: ilk_semaphore_wait, ilk_semaphore_wait_until */
-static void a_wait_until_forever_is_a_wait(void **state) {
-    (void)state;
+TEST(a_wait_until_forever_is_a_wait) {
     ilk_semaphore semaphore = ILK_SEMAPHORE_INIT(0);
     struct user user = {.semaphore = &semaphore, .status = ILK_TIMEDOUT};
     thread_start(&user.thread, wait_without_end, &user);
@@ -279,8 +268,7 @@ static int count_done(struct user *users, int count) {
 
 /* Waiters time out at the front, in the middle and at the end of the queue. */
 /* contract: semaphore.C */
-static void many_that_time_out_leave_the_others_in_order(void **state) {
-    (void)state;
+TEST(many_that_time_out_leave_the_others_in_order) {
     enum { STAY = 6, LEAVE = 7 };
     bool forced = false;
     /* As above, before all have queued. */
@@ -317,8 +305,7 @@ static void many_that_time_out_leave_the_others_in_order(void **state) {
     }
 }
 /* contract: ilk_semaphore_wait, semaphore.C */
-static void signals_do_not_move_the_deadline(void **state) {
-    (void)state;
+TEST(signals_do_not_move_the_deadline) {
     thread_allow_interrupts();
     ilk_semaphore semaphore = ILK_SEMAPHORE_INIT(0);
     struct user user;
@@ -403,16 +390,14 @@ static void run_room(int capacity, int threads, uint32_t watches) {
     ilk_semaphore_destroy(&room.semaphore);
 }
 /* contract: semaphore.A */
-static void permits_are_never_lost_or_doubled(void **state) {
-    (void)state;
+TEST(permits_are_never_lost_or_doubled) {
     run_room(1, 2, 0);
     run_room(1, 6, 0);
     run_room(3, 8, 0);
 }
 /* contract: ilk_diagnose, ilk_diagnosed, ilk_mpmc_observe, ilk_mutex_observe, ilk_rwlock_observe */
 /* contract: ilk_semaphore_observe, ilk_spsc_observe */
-static void an_observed_semaphore_behaves_the_same(void **state) {
-    (void)state;
+TEST(an_observed_semaphore_behaves_the_same) {
     run_room(1, 4, ILK_DIAGNOSE_ALL);
     run_room(2, 4, ILK_DIAGNOSE_ALL);
 }
@@ -454,8 +439,7 @@ static void take_each_permit_once(void (*init)(ilk_semaphore *semaphore, uint32_
     ilk_semaphore_destroy(&sums.semaphore);
 }
 /* contract: semaphore.A */
-static void every_permit_signalled_is_taken_once(void **state) {
-    (void)state;
+TEST(every_permit_signalled_is_taken_once) {
     take_each_permit_once(ilk_semaphore_init);
 }
 
@@ -477,8 +461,7 @@ static void signal_requests(void *context) {
     }
 }
 /* contract: semaphore.D */
-static void the_one_served_may_free_it_at_once(void **state) {
-    (void)state;
+TEST(the_one_served_may_free_it_at_once) {
     static struct request request;
     request.rounds = stress_rounds(20000);
     struct thread signaller;
@@ -501,8 +484,7 @@ static void the_one_served_may_free_it_at_once(void **state) {
     thread_join(&signaller);
 }
 /* contract: ilk_semaphore_try_signal */
-static void a_try_to_signal_answers_where_there_is_no_room(void **state) {
-    (void)state;
+TEST(a_try_to_signal_answers_where_there_is_no_room) {
     ilk_semaphore semaphore = ILK_SEMAPHORE_INIT(ILK_SEMAPHORE_MAX - 2);
     check(ilk_semaphore_try_signal(&semaphore, 0));
     check(!ilk_semaphore_try_signal(&semaphore, 3));
@@ -531,8 +513,7 @@ static void a_try_to_signal_answers_where_there_is_no_room(void **state) {
 
 /* A thread that is awake takes permit after permit before one that sleeps, but not for ever. */
 /* contract: ilk_semaphore_init_barging, semaphore.F */
-static void one_that_is_passed_gets_a_permit(void **state) {
-    (void)state;
+TEST(one_that_is_passed_gets_a_permit) {
     ilk_semaphore semaphore;
     ilk_semaphore_init_barging(&semaphore, 0);
     struct user users[3];
@@ -559,8 +540,7 @@ static void one_that_is_passed_gets_a_permit(void **state) {
 }
 
 /* contract: semaphore.F */
-static void a_barging_semaphore_has_time_limits_and_a_maximum(void **state) {
-    (void)state;
+TEST(a_barging_semaphore_has_time_limits_and_a_maximum) {
     ilk_semaphore semaphore;
     ilk_semaphore_init_barging(&semaphore, ILK_SEMAPHORE_MAX - 1);
     check(ilk_semaphore_try_signal(&semaphore, 1));
@@ -577,33 +557,6 @@ static void a_barging_semaphore_has_time_limits_and_a_maximum(void **state) {
 }
 
 /* contract: semaphore.A, semaphore.F */
-static void a_barging_semaphore_loses_no_permit(void **state) {
-    (void)state;
+TEST(a_barging_semaphore_loses_no_permit) {
     take_each_permit_once(ilk_semaphore_init_barging);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(one_that_is_passed_gets_a_permit),
-    cmocka_unit_test(a_barging_semaphore_has_time_limits_and_a_maximum),
-    cmocka_unit_test(a_barging_semaphore_loses_no_permit),
-    cmocka_unit_test(a_try_to_signal_answers_where_there_is_no_room),
-    cmocka_unit_test(all_initialisers_give_the_permits_asked_for),
-    cmocka_unit_test(the_counter_of_three_users_of_one_permit),
-    cmocka_unit_test(permits_are_handed_over_in_order_of_arrival),
-    cmocka_unit_test(a_signal_serves_exactly_as_many_as_it_has_permits),
-    cmocka_unit_test(a_permit_handed_over_cannot_be_stolen),
-    cmocka_unit_test(a_signal_of_none_does_nothing),
-    cmocka_unit_test(it_holds_up_to_its_maximum),
-    cmocka_unit_test(a_passed_deadline_still_takes_a_permit_that_is_there),
-    cmocka_unit_test(a_timed_out_wait_was_not_early_and_leaves_the_line),
-    cmocka_unit_test(one_that_times_out_leaves_the_others_in_order),
-    cmocka_unit_test(a_wait_until_forever_is_a_wait),
-    cmocka_unit_test(many_that_time_out_leave_the_others_in_order),
-    cmocka_unit_test(signals_do_not_move_the_deadline),
-    cmocka_unit_test(permits_are_never_lost_or_doubled),
-    cmocka_unit_test(an_observed_semaphore_behaves_the_same),
-    cmocka_unit_test(every_permit_signalled_is_taken_once),
-    cmocka_unit_test(the_one_served_may_free_it_at_once),
-};
-
-TEST_MAIN(tests)

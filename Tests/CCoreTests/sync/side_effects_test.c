@@ -39,10 +39,7 @@ static struct {
     void *unmapped;
 } s;
 
-static void hear(void *context, ilk_ring_event event) {
-    (void)context;
-    (void)event;
-}
+static void hear(void *context, ilk_ring_event event) {}
 
 static void set_up(void) {
     const item value = 1;
@@ -133,7 +130,6 @@ static void wait_for_a_party(void) {
     check_equal(ilk_barrier_wait_until(&s.barrier, soon(), NULL), ILK_TIMEDOUT);
 }
 static bool never(void *unused) {
-    (void)unused;
     return false;
 }
 static void wait_under_a_lock(void) {
@@ -364,19 +360,16 @@ static void run_everywhere(bool with_cancellation) {
     }
 }
 /* contract: ilk_mpmc_close, ilk_spsc_close */
-static void no_call_is_a_cancellation_point(void **state) {
-    (void)state;
+TEST(no_call_is_a_cancellation_point) {
     run_everywhere(true);
 }
 
-static void every_call_keeps_errno(void **state) {
-    (void)state;
+TEST(every_call_keeps_errno) {
     run_everywhere(false);
 }
 
 /* A thread that reads where all blocks are taken, and is refused memory for more. */
 static void read_without_memory(void *context) {
-    (void)context;
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     check(sandbox_refuse(SYS_mmap, ENOMEM));
     errno = MINE;
@@ -386,13 +379,9 @@ static void read_without_memory(void *context) {
     ilk_rwlock_read_unlock(&lock);
 }
 
-static void a_read_without_memory_keeps_errno(void **state) {
-    (void)state;
+TEST(a_read_without_memory_keeps_errno) {
     need_children();
-    if (has_address_sanitizer()) {
-        print_message("skipped: AddressSanitizer maps memory for each thread, which the test refuses\n");
-        skip();
-    }
+    skip_if(HAS_ADDRESS_SANITIZER, "AddressSanitizer maps memory for each thread, which the test refuses");
     fflush(NULL);
     pid_t child = fork();
     if (is_child(child)) {
@@ -407,11 +396,3 @@ static void a_read_without_memory_keeps_errno(void **state) {
     }
     expect_exit(child, 7);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(no_call_is_a_cancellation_point),
-    cmocka_unit_test(every_call_keeps_errno),
-    cmocka_unit_test(a_read_without_memory_keeps_errno),
-};
-
-TEST_MAIN(tests)

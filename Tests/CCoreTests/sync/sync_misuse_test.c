@@ -8,25 +8,21 @@
 /* ---- Semaphore ---- */
 
 static void semaphore_init_too_many(void *context) {
-    (void)context;
     ilk_semaphore semaphore;
     ilk_semaphore_init(&semaphore, ILK_SEMAPHORE_MAX + 1);
 }
 
 static void semaphore_init_barging_too_many(void *context) {
-    (void)context;
     ilk_semaphore semaphore;
     ilk_semaphore_init_barging(&semaphore, ILK_SEMAPHORE_MAX + 1);
 }
 
 static void semaphore_signal_too_many(void *context) {
-    (void)context;
     ilk_semaphore semaphore = ILK_SEMAPHORE_INIT(ILK_SEMAPHORE_MAX);
     ilk_semaphore_signal(&semaphore, 1);
 }
 
 static void semaphore_signal_far_too_many(void *context) {
-    (void)context;
     ilk_semaphore semaphore = ILK_SEMAPHORE_INIT(5);
     ilk_semaphore_signal(&semaphore, UINT32_MAX); /* 32 bits would wrap */
 }
@@ -36,14 +32,12 @@ static void wait_on_semaphore(void *context) {
 }
 
 static void semaphore_destroy_waited_for(void *context) {
-    (void)context;
     static ilk_semaphore semaphore;
     misuse_beside(wait_on_semaphore, &semaphore);
     ilk_semaphore_destroy(&semaphore);
 }
 
 static void semaphore_signal_too_many_with_a_waiter(void *context) {
-    (void)context;
     static ilk_semaphore semaphore;
     misuse_beside(wait_on_semaphore, &semaphore);
     ilk_semaphore_signal(&semaphore, ILK_SEMAPHORE_MAX + 2); /* one goes to the waiter */
@@ -52,13 +46,11 @@ static void semaphore_signal_too_many_with_a_waiter(void *context) {
 /* ---- Latch and barrier ---- */
 
 static void latch_init_too_many(void *context) {
-    (void)context;
     ilk_latch latch;
     ilk_latch_init(&latch, ILK_LATCH_MAX + 1);
 }
 
 static void latch_below_zero(void *context) {
-    (void)context;
     ilk_latch latch;
     ilk_latch_init(&latch, 1);
     ilk_latch_count_down(&latch);
@@ -66,7 +58,6 @@ static void latch_below_zero(void *context) {
 }
 
 static void barrier_for_no_parties(void *context) {
-    (void)context;
     ilk_barrier barrier;
     ilk_barrier_init(&barrier, 0);
 }
@@ -76,7 +67,6 @@ static void wait_at_barrier(void *context) {
 }
 
 static void barrier_destroy_waited_for(void *context) {
-    (void)context;
     static ilk_barrier barrier;
     ilk_barrier_init(&barrier, 2);
     misuse_beside(wait_at_barrier, &barrier);
@@ -86,7 +76,6 @@ static void barrier_destroy_waited_for(void *context) {
 /* ---- Mutex ---- */
 
 static void mutex_lock_twice(void *context) {
-    (void)context;
     ilk_mutex mutex;
     ilk_mutex_init(&mutex, false);
     ilk_mutex_lock(&mutex);
@@ -94,7 +83,6 @@ static void mutex_lock_twice(void *context) {
 }
 
 static void inheriting_mutex_lock_twice(void *context) {
-    (void)context;
     ilk_mutex mutex;
     ilk_mutex_init(&mutex, true);
     ilk_mutex_lock(&mutex);
@@ -102,7 +90,6 @@ static void inheriting_mutex_lock_twice(void *context) {
 }
 
 static void mutex_lock_until_twice(void *context) {
-    (void)context;
     ilk_mutex mutex;
     ilk_mutex_init(&mutex, false);
     check(ilk_mutex_try_lock(&mutex));
@@ -110,7 +97,6 @@ static void mutex_lock_until_twice(void *context) {
 }
 
 static void mutex_unlock_twice(void *context) {
-    (void)context;
     ilk_mutex mutex;
     ilk_mutex_init(&mutex, true);
     ilk_mutex_lock(&mutex);
@@ -119,7 +105,6 @@ static void mutex_unlock_twice(void *context) {
 }
 
 static void mutex_unlock_free(void *context) {
-    (void)context;
     ilk_mutex mutex;
     ilk_mutex_init(&mutex, false);
     ilk_mutex_unlock(&mutex);
@@ -146,13 +131,11 @@ static void mutex_unlock_by_another(void *context) {
 static ilk_mutex first_of_cycle, second_of_cycle;
 
 static void close_cycle(void *context) {
-    (void)context;
     ilk_mutex_lock(&second_of_cycle);
     ilk_mutex_lock(&first_of_cycle);
 }
 
 static void wait_in_a_cycle(void *context) {
-    (void)context;
     ilk_mutex_init(&first_of_cycle, true);
     ilk_mutex_init(&second_of_cycle, true);
     ilk_mutex_lock(&first_of_cycle);
@@ -164,21 +147,17 @@ static void wait_in_a_cycle(void *context) {
     ilk_mutex_lock(&second_of_cycle);
 }
 /* contract: ilk_mutex_lock */
-static void owners_that_wait_for_each_other_are_reported_with_inheritance(void **state) {
-    (void)state;
+TEST(owners_that_wait_for_each_other_are_reported_with_inheritance) {
     ilk_mutex mutex;
     ilk_mutex_init(&mutex, true);
-    if (ilk_atomic_load(&mutex.settings, memory_order_relaxed) == 0) {
-        print_message("skipped: there is no priority inheritance in this build\n");
-        skip();
-    }
+    skip_if(ilk_atomic_load(&mutex.settings, memory_order_relaxed) == 0,
+            "there is no priority inheritance in this build");
     expect_misuse(wait_in_a_cycle, NULL, "ilk_mutex_lock", "deadlock");
 }
 
 /* ---- What each must say ---- */
 /* contract: ilk_semaphore_destroy, ilk_semaphore_init, ilk_semaphore_signal */
-static void semaphore_misuse_is_reported(void **state) {
-    (void)state;
+TEST(semaphore_misuse_is_reported) {
     static const struct misuse table[] = {
         {semaphore_init_too_many, "ilk_semaphore_init", "268435456 permits"},
         {semaphore_init_barging_too_many, "ilk_semaphore_init_barging", "268435456 permits"},
@@ -191,8 +170,7 @@ static void semaphore_misuse_is_reported(void **state) {
     EXPECT_ALL(table);
 }
 /* contract: ilk_latch_count_down, ilk_latch_init */
-static void latch_misuse_is_reported(void **state) {
-    (void)state;
+TEST(latch_misuse_is_reported) {
     static const struct misuse table[] = {
         {latch_init_too_many, "ilk_latch_init", "2147483648"},
         {latch_below_zero, "ilk_latch_count_down", "more often"},
@@ -200,8 +178,7 @@ static void latch_misuse_is_reported(void **state) {
     EXPECT_ALL(table);
 }
 /* contract: ilk_barrier_destroy, ilk_barrier_init */
-static void barrier_misuse_is_reported(void **state) {
-    (void)state;
+TEST(barrier_misuse_is_reported) {
     static const struct misuse table[] = {
         {barrier_for_no_parties, "ilk_barrier_init", "0 parties"},
         {barrier_destroy_waited_for, "ilk_barrier_destroy", "while 1 parties wait"},
@@ -209,8 +186,7 @@ static void barrier_misuse_is_reported(void **state) {
     EXPECT_ALL(table);
 }
 /* contract: ilk_mutex_lock, ilk_mutex_unlock */
-static void mutex_misuse_is_reported(void **state) {
-    (void)state;
+TEST(mutex_misuse_is_reported) {
     static const struct misuse table[] = {
         {mutex_lock_twice, "ilk_mutex_lock", "locked again by its owner"},
         {inheriting_mutex_lock_twice, "ilk_mutex_lock_until", "locked again by its owner"},
@@ -231,19 +207,7 @@ static void unlock_while_cancelled(void *context) {
     ilk_mutex_unlock(mutex);
 }
 
-static void misuse_by_a_cancelled_thread_is_reported(void **state) {
-    (void)state;
+TEST(misuse_by_a_cancelled_thread_is_reported) {
     ilk_mutex mutex = ILK_MUTEX_INIT;
     expect_misuse(unlock_while_cancelled, &mutex, "ilk_mutex_unlock", "");
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(owners_that_wait_for_each_other_are_reported_with_inheritance),
-    cmocka_unit_test(semaphore_misuse_is_reported),
-    cmocka_unit_test(latch_misuse_is_reported),
-    cmocka_unit_test(barrier_misuse_is_reported),
-    cmocka_unit_test(mutex_misuse_is_reported),
-    cmocka_unit_test(misuse_by_a_cancelled_thread_is_reported),
-};
-
-TEST_MAIN(tests)

@@ -359,13 +359,6 @@ static bool play_wait_sets(struct fuzz_play *play, const struct fuzz_step *steps
     return true;
 }
 /* contract: wait_set.A, wait_set.B, wait_set.C, wait_set.E, wait_set.F */
-static void every_verb_of_wait_set_agrees_with_a_model(void **state) {
-    (void)state;
+TEST(every_verb_of_wait_set_agrees_with_a_model) {
     fuzz_with_crew("fuzz_wait: wait_set", verbs, sizeof verbs / sizeof *verbs, play_wait_sets);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(every_verb_of_wait_set_agrees_with_a_model),
-};
-
-TEST_MAIN(tests)

@@ -122,7 +122,6 @@ static inline uint32_t count_members(const struct set *set, bool (*is_one)(const
 }
 
 static inline bool is_any(const struct member *member) {
-    (void)member;
     return true;
 }
 

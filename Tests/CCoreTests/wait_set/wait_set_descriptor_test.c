@@ -25,8 +25,7 @@ static int lowest_free_descriptor(void) {
 }
 
 /* contract: ilk_wait_set_descriptor, wait_set.h */
-static void a_descriptor_is_readable_until_a_wait_finds_nothing(void **state) {
-    (void)state;
+TEST(a_descriptor_is_readable_until_a_wait_finds_nothing) {
     const int free_before = lowest_free_descriptor();
     ilk_wait_set *set = new_set();
     ilk_spsc *ring = new_spsc(2);
@@ -66,8 +65,7 @@ static void a_descriptor_is_readable_until_a_wait_finds_nothing(void **state) {
     ilk_spsc_destroy(ring);
 }
 
-static void a_descriptor_made_late_is_readable_at_once(void **state) {
-    (void)state;
+TEST(a_descriptor_made_late_is_readable_at_once) {
     ilk_wait_set *set = new_set();
     ilk_spsc *ring = new_spsc(2);
     void *keys[1];
@@ -82,8 +80,7 @@ static void a_descriptor_made_late_is_readable_at_once(void **state) {
     ilk_spsc_destroy(ring);
 }
 
-static void a_thread_waits_beside_the_descriptor(void **state) {
-    (void)state;
+TEST(a_thread_waits_beside_the_descriptor) {
     ilk_wait_set *set = new_set();
     ilk_spsc *ring = new_spsc(2);
     int descriptor;
@@ -98,8 +95,7 @@ static void a_thread_waits_beside_the_descriptor(void **state) {
     ilk_spsc_destroy(ring);
 }
 
-static void a_refused_descriptor_changes_nothing(void **state) {
-    (void)state;
+TEST(a_refused_descriptor_changes_nothing) {
     ilk_wait_set *set = new_set();
     const int first = lowest_free_descriptor();
     int most = first, descriptor = -7;
@@ -137,8 +133,7 @@ static void push_rounds(void *context) {
     ilk_mpmc_close(loop->ring);
 }
 
-static void a_loop_over_the_descriptor_misses_nothing(void **state) {
-    (void)state;
+TEST(a_loop_over_the_descriptor_misses_nothing) {
     struct loop loop = {.set = new_set(), .ring = new_mpmc(2), .rounds = stress_rounds(200000)};
     check_equal(ilk_wait_set_add_mpmc(loop.set, loop.ring, ILK_READABLE, NULL), ILK_OK);
     check_equal(ilk_wait_set_descriptor(loop.set, &loop.descriptor), ILK_OK);
@@ -173,8 +168,7 @@ static void count_call(void *context) {
     ++*(int *)context;
 }
 
-static void a_function_is_called_once_for_each_wait_that_found_nothing(void **state) {
-    (void)state;
+TEST(a_function_is_called_once_for_each_wait_that_found_nothing) {
     ilk_wait_set *set = new_set();
     ilk_semaphore semaphore = ILK_SEMAPHORE_INIT(0);
     void *keys[1];
@@ -195,14 +189,3 @@ static void a_function_is_called_once_for_each_wait_that_found_nothing(void **st
     ilk_wait_set_destroy(set);
     ilk_semaphore_destroy(&semaphore);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_descriptor_is_readable_until_a_wait_finds_nothing),
-    cmocka_unit_test(a_descriptor_made_late_is_readable_at_once),
-    cmocka_unit_test(a_thread_waits_beside_the_descriptor),
-    cmocka_unit_test(a_refused_descriptor_changes_nothing),
-    cmocka_unit_test(a_loop_over_the_descriptor_misses_nothing),
-    cmocka_unit_test(a_function_is_called_once_for_each_wait_that_found_nothing),
-};
-
-TEST_MAIN(tests)

@@ -14,8 +14,7 @@ static void wait_on_semaphore(void *semaphore) {
     ilk_semaphore_wait(semaphore);
 }
 /* contract: wait_set.C */
-static void a_set_waits_its_turn_for_a_permit(void **state) {
-    (void)state;
+TEST(a_set_waits_its_turn_for_a_permit) {
     struct members members;
     begin(&members);
     add_semaphore(&members);
@@ -40,8 +39,7 @@ static void a_set_waits_its_turn_for_a_permit(void **state) {
 }
 /* A place in the queue without a thread cannot be called: it is handed its permit. */
 /* contract: semaphore.F */
-static void a_set_gets_a_permit_of_a_semaphore_that_barges(void **state) {
-    (void)state;
+TEST(a_set_gets_a_permit_of_a_semaphore_that_barges) {
     struct members members;
     begin(&members);
     ilk_semaphore_init_barging(&members.semaphore, 0);
@@ -58,8 +56,7 @@ static void a_set_gets_a_permit_of_a_semaphore_that_barges(void **state) {
     end(&members);
 }
 /* contract: wait_set.C */
-static void an_answered_permit_is_the_callers_and_the_next_waits_for_the_next_wait(void **state) {
-    (void)state;
+TEST(an_answered_permit_is_the_callers_and_the_next_waits_for_the_next_wait) {
     struct members members;
     begin(&members);
     add_semaphore(&members);
@@ -77,8 +74,7 @@ static void an_answered_permit_is_the_callers_and_the_next_waits_for_the_next_wa
     end(&members);
 }
 /* contract: wait_set.C, ilk_wait_set_remove, ilk_wait_set_destroy */
-static void a_permit_that_was_not_answered_goes_back(void **state) {
-    (void)state;
+TEST(a_permit_that_was_not_answered_goes_back) {
     for (int destroys = 0; destroys <= 1; destroys++) {
         for (int served = 0; served <= 1; served++) {
             ilk_wait_set *set = new_set();
@@ -103,8 +99,7 @@ static void a_permit_that_was_not_answered_goes_back(void **state) {
 /* ---- Removal, wakes ---- */
 
 /* contract: ilk_wait_set_remove, wait_set.D */
-static void a_member_removed_beside_a_wait_may_be_freed(void **state) {
-    (void)state;
+TEST(a_member_removed_beside_a_wait_may_be_freed) {
     ilk_wait_set *set = new_set();
     ilk_spsc *ring = new_spsc(2);
     ilk_mpmc *other = new_mpmc(2), *third = new_mpmc(1);
@@ -142,8 +137,7 @@ static void a_member_removed_beside_a_wait_may_be_freed(void **state) {
     ilk_mpmc_destroy(third);
 }
 /* contract: ilk_wait_set_wake, wait_set.E */
-static void a_wake_ends_the_wait_or_the_next_one(void **state) {
-    (void)state;
+TEST(a_wake_ends_the_wait_or_the_next_one) {
     struct members members;
     begin(&members);
     add_elements_of_mpmc(&members);
@@ -172,8 +166,7 @@ static void destroy_when_woken(void *context) {
 }
 /* A waker may still be in its call. */
 /* contract: ilk_wait_set_destroy */
-static void a_set_may_be_destroyed_by_the_thread_that_was_woken(void **state) {
-    (void)state;
+TEST(a_set_may_be_destroyed_by_the_thread_that_was_woken) {
     for (int round = stress_rounds(20000); round > 0; round--) {
         struct set_waiter waiter = {.set = new_set(), .deadline_ns = ILK_FOREVER};
         thread_start(&waiter.thread, destroy_when_woken, &waiter);
@@ -203,8 +196,7 @@ void __wrap_ilk__watchers_notify(const void *address) {
 
 /* Also once a thread has slept and sleeps no more. */
 /* contract: ilk_wait_set_wake */
-static void a_wake_calls_the_system_only_for_a_thread_that_sleeps(void **state) {
-    (void)state;
+TEST(a_wake_calls_the_system_only_for_a_thread_that_sleeps) {
     struct members members;
     begin(&members);
     wakes = 0;
@@ -228,8 +220,7 @@ static void wait_at_latch(void *latch) {
 }
 /* So a handler may open it. */
 /* contract: wait_set.h */
-static void a_latch_notifies_no_set_once_none_has_a_latch(void **state) {
-    (void)state;
+TEST(a_latch_notifies_no_set_once_none_has_a_latch) {
     for (int in_a_set = 1; in_a_set >= 0; in_a_set--) {
         struct members members;
         begin(&members);
@@ -262,8 +253,7 @@ static void pop_one(void *ring) {
     check_equal(ilk_mpmc_pop_until(ring, &element, sizeof element, ILK_FOREVER), ILK_OK);
 }
 /* contract: wait_set.F */
-static void sets_a_hook_and_a_sleeper_are_told_of_one_element(void **state) {
-    (void)state;
+TEST(sets_a_hook_and_a_sleeper_are_told_of_one_element) {
     struct members members;
     begin(&members);
     ilk_wait_set *sets[11];
@@ -301,8 +291,7 @@ static void sets_a_hook_and_a_sleeper_are_told_of_one_element(void **state) {
     end(&members);
 }
 
-static void a_set_is_told_of_an_spsc_beside_its_hook_and_consumer(void **state) {
-    (void)state;
+TEST(a_set_is_told_of_an_spsc_beside_its_hook_and_consumer) {
     struct members members;
     begin(&members);
     ilk_wait_set *second = new_set();
@@ -326,19 +315,3 @@ static void a_set_is_told_of_an_spsc_beside_its_hook_and_consumer(void **state) 
     ilk_wait_set_destroy(second);
     end(&members);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_set_waits_its_turn_for_a_permit),
-    cmocka_unit_test(a_set_gets_a_permit_of_a_semaphore_that_barges),
-    cmocka_unit_test(an_answered_permit_is_the_callers_and_the_next_waits_for_the_next_wait),
-    cmocka_unit_test(a_permit_that_was_not_answered_goes_back),
-    cmocka_unit_test(a_member_removed_beside_a_wait_may_be_freed),
-    cmocka_unit_test(a_wake_ends_the_wait_or_the_next_one),
-    cmocka_unit_test(a_set_may_be_destroyed_by_the_thread_that_was_woken),
-    cmocka_unit_test(a_wake_calls_the_system_only_for_a_thread_that_sleeps),
-    cmocka_unit_test(a_latch_notifies_no_set_once_none_has_a_latch),
-    cmocka_unit_test(sets_a_hook_and_a_sleeper_are_told_of_one_element),
-    cmocka_unit_test(a_set_is_told_of_an_spsc_beside_its_hook_and_consumer),
-};
-
-TEST_MAIN(tests)

@@ -10,8 +10,7 @@
 
 /* In the child the set is left; its ring and its latch go on. */
 /* contract: wait_set.h */
-static void what_was_in_a_set_goes_on_in_a_child(void **state) {
-    (void)state;
+TEST(what_was_in_a_set_goes_on_in_a_child) {
     need_children();
     struct members members;
     begin(&members);
@@ -44,13 +43,11 @@ static void what_was_in_a_set_goes_on_in_a_child(void **state) {
 }
 
 static void fail_when_called(void *unused) {
-    (void)unused;
     check_failed(__FILE__, __LINE__, "the parent's set is left as it is");
 }
 /* So many that each bucket of wait/address_queue.c has one. */
 /* contract: wait_set.h */
-static void a_child_notifies_no_set_of_its_parent(void **state) {
-    (void)state;
+TEST(a_child_notifies_no_set_of_its_parent) {
     need_children();
     enum { LATCHES = 200 };
     static ilk_latch latches[LATCHES];
@@ -73,10 +70,3 @@ static void a_child_notifies_no_set_of_its_parent(void **state) {
     check(!is_ready(set, NULL));
     ilk_wait_set_destroy(set);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(what_was_in_a_set_goes_on_in_a_child),
-    cmocka_unit_test(a_child_notifies_no_set_of_its_parent),
-};
-
-TEST_MAIN(tests)

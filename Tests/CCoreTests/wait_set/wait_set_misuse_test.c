@@ -13,35 +13,30 @@ static void wait_for_ever(void *set) {
 }
 
 static void two_threads_wait(void *context) {
-    (void)context;
     ilk_wait_set *set = new_set();
     misuse_beside(wait_for_ever, set);
     wait_for_ever(set);
 }
 
 static void destroyed_beside_a_wait(void *context) {
-    (void)context;
     ilk_wait_set *set = new_set();
     misuse_beside(wait_for_ever, set);
     ilk_wait_set_destroy(set);
 }
 
 static void spsc_destroyed_in_a_set(void *context) {
-    (void)context;
     ilk_spsc *ring = new_spsc(1);
     check_equal(ilk_wait_set_add_spsc(new_set(), ring, ILK_WRITABLE, NULL), ILK_OK);
     ilk_spsc_destroy(ring);
 }
 
 static void mpmc_destroyed_in_a_set(void *context) {
-    (void)context;
     ilk_mpmc *ring = new_mpmc(1);
     check_equal(ilk_wait_set_add_mpmc(new_set(), ring, ILK_WRITABLE, NULL), ILK_OK);
     ilk_mpmc_destroy(ring);
 }
 
 static void semaphore_destroyed_in_a_set(void *context) {
-    (void)context;
     ilk_wait_set *set = new_set();
     ilk_semaphore semaphore = ILK_SEMAPHORE_INIT(0);
     check_equal(ilk_wait_set_add_semaphore(set, &semaphore, NULL), ILK_OK);
@@ -57,13 +52,6 @@ static const struct misuse table[] = {
     {semaphore_destroyed_in_a_set, "ilk_semaphore_destroy", "destroyed while 1 threads wait"},
 };
 
-static void misuse_of_a_wait_set_is_reported(void **state) {
-    (void)state;
+TEST(misuse_of_a_wait_set_is_reported) {
     EXPECT_ALL(table);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(misuse_of_a_wait_set_is_reported),
-};
-
-TEST_MAIN(tests)

@@ -172,8 +172,7 @@ static void begin(struct load *load) {
 }
 
 /* The shared ring, which is open, keeps the servers until the disturber has ended: they destroy their sets. */
-static void servers_lose_nothing(void **state) {
-    (void)state;
+TEST(servers_lose_nothing) {
     static struct load load;
     load.rounds = stress_rounds(40000);
     load.seed = ilk_now_ns();
@@ -210,9 +209,3 @@ static void servers_lose_nothing(void **state) {
     check_equal(load.permits_taken + (uint64_t)ilk_semaphore_value(&load.permits), rounds * PRODUCERS);
     ilk_semaphore_destroy(&load.permits);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(servers_lose_nothing),
-};
-
-TEST_MAIN(tests)

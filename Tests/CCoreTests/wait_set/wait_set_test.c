@@ -27,8 +27,7 @@ static const struct {
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 /* contract: ilk_wait_set_add_spsc, ilk_wait_set_add_mpmc, ilk_wait_set_add_semaphore, ilk_wait_set_add_latch */
-static void each_kind_of_member_wakes_the_waiting_thread(void **state) {
-    (void)state;
+TEST(each_kind_of_member_wakes_the_waiting_thread) {
     for (int kind = 0; kind < KINDS; kind++) {
         struct members members;
         begin(&members);
@@ -41,8 +40,7 @@ static void each_kind_of_member_wakes_the_waiting_thread(void **state) {
     }
 }
 /* contract: ilk_wait_set_wait_until, wait_set.A */
-static void each_kind_of_member_is_answered_that_was_ready_before(void **state) {
-    (void)state;
+TEST(each_kind_of_member_is_answered_that_was_ready_before) {
     for (int kind = 0; kind < KINDS; kind++) {
         struct members members;
         begin(&members);
@@ -59,8 +57,7 @@ static void each_kind_of_member_is_answered_that_was_ready_before(void **state) 
     }
 }
 /* A thread that waits is told of a member that comes. */
-static void a_member_added_beside_a_wait_wakes_it(void **state) {
-    (void)state;
+TEST(a_member_added_beside_a_wait_wakes_it) {
     for (int kind = 0; kind < KINDS; kind++) {
         struct members members;
         begin(&members);
@@ -76,8 +73,7 @@ static void a_member_added_beside_a_wait_wakes_it(void **state) {
 /* ---- Answers ---- */
 
 /* contract: wait_set.B */
-static void a_member_is_answered_for_as_long_as_it_is_ready(void **state) {
-    (void)state;
+TEST(a_member_is_answered_for_as_long_as_it_is_ready) {
     ilk_wait_set *set = new_set();
     ilk_spsc *ring = new_spsc(2);
     check_equal(ilk_wait_set_add_spsc(set, ring, ILK_READABLE, ring), ILK_OK);
@@ -101,8 +97,7 @@ static void a_member_is_answered_for_as_long_as_it_is_ready(void **state) {
     ilk_spsc_destroy(ring);
 }
 /* contract: wait_set.B */
-static void each_of_many_ready_members_has_its_turn(void **state) {
-    (void)state;
+TEST(each_of_many_ready_members_has_its_turn) {
     enum { RINGS = 7, TURNS = 700 };
     ilk_wait_set *set = new_set();
     ilk_mpmc *rings[RINGS];
@@ -136,8 +131,7 @@ static void each_of_many_ready_members_has_its_turn(void **state) {
     }
 }
 /* contract: ilk_wait_set_wait_until */
-static void a_wait_ends_at_its_deadline_and_survives_signals(void **state) {
-    (void)state;
+TEST(a_wait_ends_at_its_deadline_and_survives_signals) {
     thread_allow_interrupts();
     struct members members;
     begin(&members);
@@ -175,8 +169,7 @@ ilk_status __wrap_ilk_park_wait(const ILK_ATOMIC(uint32_t) * word, uint32_t expe
 }
 
 /* contract: ilk_wait_set_wait_until */
-static void what_comes_as_time_runs_out_is_answered(void **state) {
-    (void)state;
+TEST(what_comes_as_time_runs_out_is_answered) {
     for (int kind = 0; kind < KINDS; kind++) {
         struct members members;
         begin(&members);
@@ -194,8 +187,7 @@ static void what_comes_as_time_runs_out_is_answered(void **state) {
     }
 }
 /* contract: ilk_wait_set_create, ilk_wait_set_add_spsc, ilk_wait_set_wait_until */
-static void what_a_call_does_not_accept_changes_nothing(void **state) {
-    (void)state;
+TEST(what_a_call_does_not_accept_changes_nothing) {
     struct members members;
     begin(&members);
     add_elements_of_spsc(&members);
@@ -211,8 +203,7 @@ static void what_a_call_does_not_accept_changes_nothing(void **state) {
     check(!is_ready(members.set, NULL));
     end(&members);
 }
-static void a_closed_spsc_is_ready_once_its_reservation_ends(void **state) {
-    (void)state;
+TEST(a_closed_spsc_is_ready_once_its_reservation_ends) {
     for (int commits = 0; commits <= 1; commits++) {
         struct members members;
         begin(&members);
@@ -231,8 +222,7 @@ static void a_closed_spsc_is_ready_once_its_reservation_ends(void **state) {
 }
 
 /* contract: wait_set.B, wait_set.C */
-static void a_semaphore_has_its_turn_beside_what_stays_ready(void **state) {
-    (void)state;
+TEST(a_semaphore_has_its_turn_beside_what_stays_ready) {
     ilk_wait_set *set = new_set();
     ilk_latch open;
     ilk_latch_init(&open, 0);
@@ -252,8 +242,7 @@ static void a_semaphore_has_its_turn_beside_what_stays_ready(void **state) {
 }
 
 /* contract: wait_set.C */
-static void a_set_queues_at_a_semaphore_once_a_wait_comes_to_it(void **state) {
-    (void)state;
+TEST(a_set_queues_at_a_semaphore_once_a_wait_comes_to_it) {
     ilk_wait_set *set;
     ilk_semaphore permits = ILK_SEMAPHORE_INIT(0);
     ilk_latch latch;
@@ -277,8 +266,7 @@ static void a_set_queues_at_a_semaphore_once_a_wait_comes_to_it(void **state) {
 }
 
 /* contract: wait_set.A, wait_set.C, wait_set.D */
-static void an_object_may_be_in_a_set_twice(void **state) {
-    (void)state;
+TEST(an_object_may_be_in_a_set_twice) {
     enum { RING, RING_AGAIN, PERMIT, PERMIT_AGAIN, KEYS };
     static char keys[KEYS];
     ilk_wait_set *set = new_set();
@@ -311,8 +299,7 @@ static void an_object_may_be_in_a_set_twice(void **state) {
 
 /* A wait probes what may be ready: idle members beside a busy one are armed by the second wait. */
 /* contract: wait_set.h */
-static void idle_members_beside_a_ready_one_are_armed(void **state) {
-    (void)state;
+TEST(idle_members_beside_a_ready_one_are_armed) {
     ilk_wait_set *set = new_set();
     ilk_spsc *busy = new_spsc(4), *idle = new_spsc(4);
     check_equal(ilk_wait_set_add_spsc(set, busy, ILK_READABLE, busy), ILK_OK);
@@ -347,8 +334,7 @@ static void serve_until_closed(void *context) {
     }
 }
 /* contract: wait_set.F */
-static void a_push_notifies_each_of_many_sets_once(void **state) {
-    (void)state;
+TEST(a_push_notifies_each_of_many_sets_once) {
     enum { SETS = 24, ELEMENTS = 60 };
     ilk_mpmc *ring = new_mpmc(64);
     struct sharer sharers[SETS];
@@ -371,22 +357,3 @@ static void a_push_notifies_each_of_many_sets_once(void **state) {
     }
     ilk_mpmc_destroy(ring);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_set_queues_at_a_semaphore_once_a_wait_comes_to_it),
-    cmocka_unit_test(an_object_may_be_in_a_set_twice),
-    cmocka_unit_test(a_semaphore_has_its_turn_beside_what_stays_ready),
-    cmocka_unit_test(idle_members_beside_a_ready_one_are_armed),
-    cmocka_unit_test(a_push_notifies_each_of_many_sets_once),
-    cmocka_unit_test(each_kind_of_member_wakes_the_waiting_thread),
-    cmocka_unit_test(each_kind_of_member_is_answered_that_was_ready_before),
-    cmocka_unit_test(a_member_added_beside_a_wait_wakes_it),
-    cmocka_unit_test(a_member_is_answered_for_as_long_as_it_is_ready),
-    cmocka_unit_test(each_of_many_ready_members_has_its_turn),
-    cmocka_unit_test(a_wait_ends_at_its_deadline_and_survives_signals),
-    cmocka_unit_test(what_comes_as_time_runs_out_is_answered),
-    cmocka_unit_test(what_a_call_does_not_accept_changes_nothing),
-    cmocka_unit_test(a_closed_spsc_is_ready_once_its_reservation_ends),
-};
-
-TEST_MAIN(tests)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A handler that interrupts a wait without a limit does not end it, wherever the thread waits. Waits with a limit: see
- * the test of each primitive.
+ * What holds of every wait without a limit: a handler that interrupts it does not end it, and it leaves the core to
+ * threads of a lower priority. Waits with a limit: see the test of each primitive.
  */
+#include "support/rwlock_mode.h"
 #include "support/test.h"
 #include <interlock/interlock.h>
 
@@ -41,6 +42,19 @@ static void unlock_mutex(void) {
 static void write_lock(void) {
     ilk_rwlock_init(&s.lock);
     ilk_rwlock_write_lock(&s.lock);
+}
+static void read_lock(void) {
+    ilk_rwlock_init(&s.lock);
+    ilk_rwlock_read_lock(&s.lock);
+}
+static void read_lock_in_a_slot(void) {
+    ilk_rwlock_init(&s.lock);
+    move_to_slots(&s.lock);
+    ilk_rwlock_read_lock(&s.lock);
+    check(is_in_a_slot(&s.lock));
+}
+static void read_unlock(void) {
+    ilk_rwlock_read_unlock(&s.lock);
 }
 static void read_section(void) {
     ilk_rwlock_read_lock(&s.lock);
@@ -93,7 +107,6 @@ static void nothing_is_set(void) {
     s.is_set = false;
 }
 static bool is_set(void *unused) {
-    (void)unused;
     return s.is_set;
 }
 static void wait_under_mutex(void) {
@@ -180,7 +193,7 @@ static void end_rings(void) {
     s.mpmc = NULL;
 }
 
-static const struct {
+static const struct wait {
     const char *name;
     void (*before)(void);
     void (*wait)(void); /* on another thread */
@@ -190,6 +203,8 @@ static const struct {
     {"an inheriting mutex", take_inheriting_mutex, use_mutex, unlock_mutex},
     {"a reader", write_lock, read_section, write_unlock},
     {"a writer", write_lock, write_section, write_unlock},
+    {"a writer beside a counted reader", read_lock, write_section, read_unlock},
+    {"a writer beside a reader in a slot", read_lock_in_a_slot, write_section, read_unlock},
     {"a semaphore", no_permits, wait_for_permit, give_permit},
     {"a barging semaphore", no_permits_barging, wait_for_permit, give_permit},
     {"a latch", latch_of_one, wait_for_latch, open_latch},
@@ -217,8 +232,7 @@ static void wait_once(void *context) {
  *                                sleeps again
  *      ends the wait --------->  goes on                                                          */
 /* contract: condition.G, ilk_mutex_lock, ilk_semaphore_wait, ilk_latch_wait_until, ilk_barrier_wait */
-static void a_handler_ends_no_wait_without_a_limit(void **state) {
-    (void)state;
+TEST(a_handler_ends_no_wait_without_a_limit) {
     thread_allow_interrupts();
     for (size_t which = 0; which < sizeof waits / sizeof *waits; which++) {
         check_during(waits[which].name, 0);
@@ -242,8 +256,57 @@ static void a_handler_ends_no_wait_without_a_limit(void **state) {
     check_during(NULL, 0);
 }
 
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_handler_ends_no_wait_without_a_limit),
-};
+/* ---- Priorities ---- */
 
-TEST_MAIN(tests)
+enum { LOW = 1, HIGH = 2 };
+
+/* `body` on the calling thread's core, at `priority`. False: the system refuses. */
+static bool start_at(int priority, pthread_t *thread, void *(*body)(void *), const struct wait *tested) {
+    pthread_attr_t attributes;
+    const struct sched_param parameter = {.sched_priority = priority};
+    check_equal(pthread_attr_init(&attributes), 0);
+    check_equal(pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED), 0);
+    check_equal(pthread_attr_setschedpolicy(&attributes, SCHED_FIFO), 0);
+    check_equal(pthread_attr_setschedparam(&attributes, &parameter), 0);
+    int error = pthread_create(thread, &attributes, body, (void *)(uintptr_t)tested);
+    check_equal(pthread_attr_destroy(&attributes), 0);
+    return error == 0;
+}
+
+static void *high(void *context) {
+    const struct wait *tested = context;
+    tested->wait();
+    return NULL;
+}
+
+static void *low(void *context) {
+    pthread_t thread;
+    const struct wait *tested = context;
+    tested->before();
+    check(start_at(HIGH, &thread, high, tested));
+    tested->after();
+    check_equal(pthread_join(thread, NULL), 0);
+    return NULL;
+}
+
+/* On one core, under SCHED_FIFO, where the lower thread runs only while the higher one sleeps:
+ *
+ *     low, priority 1                    high, priority 2
+ *       makes high wait for it
+ *       starts high ------------------->   waits (must sleep)
+ *       ends the wait <-----------------
+ *                                          goes on
+ *
+ * A wait that spins or yields for ever ends by the test's limit of time.                               */
+/* contract: rwlock.H, ilk_semaphore_wait, ilk_mutex_lock, ilk_barrier_wait */
+TEST(a_wait_leaves_the_core_to_a_thread_of_lower_priority) {
+    thread_share_one_core();
+    for (size_t which = 0; which < sizeof waits / sizeof *waits; which++) {
+        check_during(waits[which].name, 0);
+        pthread_t thread;
+        skip_if(!start_at(LOW, &thread, low, &waits[which]), "no right to SCHED_FIFO here");
+        check_equal(pthread_join(thread, NULL), 0);
+        end_rings();
+    }
+    check_during(NULL, 0);
+}
