@@ -293,7 +293,7 @@ def headings(path):
 
 def sources(root):
     """cmake/sources.cmake lists every source of the core, C or assembly, and nothing else. All can be one unit of compilation:
-    no two files give a static function one name, but the ports of one function."""
+    no two files give a static function one name, but the ports of one function. Each file of C tests is entered, too."""
     text = read(root, "cmake/sources.cmake")
     listed = set()
     for folder, names in re.findall(r"set\(interlock_(\w+)\s+([^)]*)\)", text):
@@ -312,6 +312,12 @@ def sources(root):
             other, other_port = first.setdefault(match.group(1), (name, port))
             if name not in (other, other_port) and port != other_port:
                 yield Finding(name, content.count("\n", 0, match.start()) + 1, f"{match.group(1)} is also a function of {other}")
+    tests = "Tests/CCoreTests/"
+    programs = re.findall(r"[\w/${}]+\.(?:c|cc|h)\b", read(root, tests + "CMakeLists.txt"))
+    entered = re.compile("|".join(re.sub(r"\$\{\w+\}", r"\\w+", name).replace(".", r"\.") for name in programs))
+    for name in require(tracked(root, ".c", ".cc", ".h", under=tests), "C tests"):
+        if re.search(r"(?m)^TEST\(", read(root, name)) and not entered.fullmatch(name.removeprefix(tests)):
+            yield Finding(name, 1, f"is missing in {tests}CMakeLists.txt: ctest would not run its tests")
 
 
 def text(root):
