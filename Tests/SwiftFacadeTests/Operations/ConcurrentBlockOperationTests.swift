@@ -131,13 +131,4 @@ import Interlock
         await eventually("closures are freed while the operation is kept") { freed.value == 1 }
         #expect(operation.isFinished)
     }
-
-    @Test func addingAfterTheBeginningIsReported() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            let operation = ConcurrentBlockOperation<Int>(name: "late")
-            operation.start()
-            operation.addBlock { 1 }
-        }
-        #expect(sentence(result).contains("ConcurrentBlockOperation.addBlock(\"late\"): it has begun"))
-    }
 }

@@ -333,7 +333,7 @@ import Interlock
 
     // MARK: Cycles
 
-    private static func numbered(_ numbers: [Int]) -> [Int: AsyncOperation<Int>] {
+    static func numbered(_ numbers: [Int]) -> [Int: AsyncOperation<Int>] {
         Dictionary(
             uniqueKeysWithValues: numbers.map { number in
                 (number, AsyncOperation<Int>(name: "\(number)") { number })
@@ -353,42 +353,6 @@ import Interlock
         #expect(text.hasPrefix("two edges are fine\n"))
         #expect(text.contains("interlock: Operation.addDependency(\"3\"): waiting for \"2\" closes a cycle"))
         #expect(text.contains("\"3\" → \"2\" → \"5\" → \"3\""))
-    }
-
-    @Test func anOperationThatWaitsForItselfIsNamed() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            let operation = AsyncOperation<Int>(name: "self") { 1 }
-            operation.addDependency(operation)
-        }
-        #expect(sentence(result).contains("\"self\" → \"self\""))
-    }
-
-    @Test func aCycleThroughAnotherKindOfOperationIsNamed() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            let first = AsyncOperation<Int>(name: "first") { 1 }
-            let block = BlockOperation {}
-            block.name = "block"
-            block.addDependency(first)
-            first.addDependency(block)
-        }
-        #expect(sentence(result).contains("\"first\" → \"block\" → \"first\""))
-    }
-
-    // Only the blocks lead to "1", two steps above the new dependency.
-    @Test func aCycleThroughAnotherKindFurtherUpIsNamed() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            let operation = OperationDependencyTests.numbered([1, 2, 3])
-            let (above, below) = (BlockOperation {}, BlockOperation {})
-            (above.name, below.name) = ("above", "below")
-            operation[2]!.addDependency(below)
-            below.addDependency(above)
-            above.addDependency(operation[1]!)
-            operation[3]!.addDependency(operation[2]!)
-            operation[1]!.addDependency(operation[3]!)
-        }
-        #expect(
-            sentence(result).contains("\"1\" → \"3\" → \"2\" → \"below\" → \"above\" → \"1\"")
-        )
     }
 
     // One unfinished operation of another kind, and a chain that begins with a wait for it.
@@ -543,19 +507,5 @@ import Interlock
         #expect(cycle.map(\.name) == ["3", "2", "5", "3"])
         operation[2]!.removeDependency(operation[5]!)
         #expect(operation[3]!.cycle(byDependingOn: operation[2]!) == nil)
-    }
-
-    @Test func aDependencyAddedAfterTheStartIsReported() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            let above = AsyncOperation<Int>(name: "above") { 1 }
-            let below = AsyncOperation<Int>(name: "below") { 1 }
-            below.start()
-            below.addDependency(above)
-        }
-        #expect(
-            sentence(result).contains(
-                "Operation.addDependency(\"below\"): it has started, too late to wait for \"above\""
-            )
-        )
     }
 }

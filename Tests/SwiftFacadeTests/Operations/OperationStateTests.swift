@@ -353,38 +353,6 @@ import Interlock
         kept.withLock { $0 }?.succeed(5)
         #expect(try await operation.value == 5)
     }
-
-    // MARK: Misuse
-
-    @Test func runningTwiceIsReported() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            let kept = VisibleMutex<Completion<Int>?>(nil)
-            let operation = AsyncOperation<Int>(name: "once") { completion in
-                kept.withLock { $0 = completion }
-            }
-            operation.start()
-            operation.start()
-        }
-        #expect(sentence(result).contains("interlock: Operation.start(\"once\"): it is executing already"))
-    }
-
-    @Test func startingBeforeADependencyIsReported() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            let above = AsyncOperation<Int>(name: "above") { 1 }
-            let operation = above.then(name: "below") { $0 + 1 }
-            operation.start()
-        }
-        #expect(
-            sentence(result).contains("interlock: Operation.start(\"below\"): it still waits for \"above\"")
-        )
-    }
-
-    @Test func anOperationWithoutWorkIsReported() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            AsyncOperation<Int>().start()
-        }
-        #expect(sentence(result).contains("there is no work: override execute() or give a closure"))
-    }
 }
 
 // Unchecked because a weak reference may be loaded from any thread and is set in `init` only.

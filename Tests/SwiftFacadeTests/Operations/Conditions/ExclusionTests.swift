@@ -309,30 +309,4 @@ final class Held: Sendable {
         other.end()
         #expect(try await step.value == 2)
     }
-
-    @Test func twoLimitsOfOneCategoryAreReported() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            let holder = AsyncOperation<Int>(name: "holder") { (_: Completion<Int>) in _ = sleep(60) }
-            holder.excludes(ExclusionCategory("net", limit: 2))
-            Thread { holder.start() }.start()
-            while ExclusionCategory("net").holders.isEmpty { sched_yield() }
-            AsyncOperation<Int>(name: "other") { 1 }.excludes(ExclusionCategory("net")).start()
-        }
-        #expect(
-            sentence(result).contains(
-                "AsyncOperation.excludes(\"other\"): the category \"net\" is in use with limit 2"
-            )
-        )
-    }
-
-    @Test func aLimitBelowOneIsReported() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            _ = ExclusionCategory("none", limit: 0)
-        }
-        #expect(
-            sentence(result).contains(
-                "ExclusionCategory.init(\"none\"): a limit of 0: at least one operation must be allowed"
-            )
-        )
-    }
 }

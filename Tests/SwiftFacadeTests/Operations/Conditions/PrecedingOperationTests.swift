@@ -184,20 +184,6 @@ import Interlock
         #expect((started?.reason as? ChildRefused)?.reason == .hasStarted)
     }
 
-    // While the operation waits for "log in", an edge may not have that wait for the operation.
-    @Test func aLaterEdgeThatClosesACycleIsReported() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            let above = AsyncOperation<Int>(name: "above") { 1 }
-            let first = above.then(name: "log in") { $0 }
-            let work = AsyncOperation<Int>(name: "work") { 1 }
-            work.addCondition(OperationCondition.that("asked") { true }.preceded { _ in first })
-            work.start()
-            await eventually("it waits") { work.explainWaiting()["log in"] != nil }
-            above.addDependency(work)
-        }
-        #expect(sentence(result).contains(#""above" → "work" → "log in" → "above""#))
-    }
-
     @Test(arguments: [Place.operationQueue, .interlockQueue]) func oneThatWaitsForWhatIsBehindIsRefused(
         place: Place
     ) async throws {

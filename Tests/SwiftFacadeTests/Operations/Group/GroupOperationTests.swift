@@ -297,11 +297,4 @@ import Interlock
         await eventually("the end is told") { trace.events.count == 2 }
         #expect(trace.events == ["enqueued early", "finished early"])
     }
-
-    @Test func aLimitBelowOneIsReported() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            _ = GroupOperation<Int>(limit: 0)
-        }
-        #expect(sentence(result).contains("interlock: GroupOperation(limit: 0): at least one child"))
-    }
 }

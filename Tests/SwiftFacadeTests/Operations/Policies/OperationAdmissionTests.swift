@@ -155,15 +155,6 @@ import Interlock
         #expect(ran.value == 0)
     }
 
-    @Test func policiesAfterTheStartAreReported() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            let operation = AsyncOperation<Int>(name: "late") { 1 }
-            operation.start()
-            operation.delay(by: .seconds(1))
-        }
-        #expect(sentence(result).contains("AsyncOperation.delay(\"late\"): it has started"))
-    }
-
     @Test func tasksHaveThePriorityOfTheOperationsQuality() async throws {
         let operation = AsyncOperation<TaskPriority?> { () async in
             await Task.yield()

@@ -387,56 +387,6 @@ import Interlock
         try await queue.wait()
         #expect(queue.explainWaiting().entries.isEmpty)
     }
-
-    // MARK: Misuse
-
-    @Test func aSecondEnqueueIsReported() async {
-        let twice = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            alarm(240)
-            let operation = AsyncOperation<Void>(name: "twice") {}
-            InterlockQueue(name: "first", isSuspended: true).enqueue(operation)
-            let first = InterlockQueue(name: "held", isSuspended: true)
-            let held = AsyncOperation<Void>(name: "twice") {}
-            first.enqueue(held)
-            first.enqueue(held)
-        }
-        #expect(
-            sentence(twice).contains(
-                "interlock: InterlockQueue.enqueue(\"twice\"): it is in the queue held already"
-            )
-        )
-        let foreign = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            alarm(240)
-            let first = InterlockQueue(name: "held", isSuspended: true)
-            let operation = BlockOperation {}
-            operation.name = "block"
-            first.enqueue(operation)
-            InterlockQueue().enqueue(operation)
-        }
-        #expect(
-            sentence(foreign).contains(
-                "interlock: InterlockQueue.enqueue(\"block\"): it is in the queue held already"
-            )
-        )
-        let finished = await #expect(
-            processExitsWith: .signal(SIGABRT),
-            observing: [\.standardErrorContent]
-        ) {
-            alarm(240)
-            let operation = AsyncOperation<Void>(name: "done") {}
-            operation.start()
-            InterlockQueue().enqueue(operation)
-        }
-        #expect(sentence(finished).contains("InterlockQueue.enqueue(\"done\"): it has finished already"))
-    }
-
-    @Test func aLimitBelowOneIsReported() async {
-        let limit = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            alarm(240)
-            _ = InterlockQueue(name: "none", limit: 0)
-        }
-        #expect(sentence(limit).contains("interlock: InterlockQueue.init(\"none\"): a limit of 0"))
-    }
 }
 
 /// An asynchronous operation as its users write it on Linux.
