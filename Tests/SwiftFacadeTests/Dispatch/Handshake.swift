@@ -92,6 +92,26 @@ func heldRunner(
     return (runner, goOn)
 }
 
+/// An operation of a test: tells when its work begins, and ends when it is told to; abandoned, if this goes.
+final class Held: Sendable {
+    let operation: AsyncOperation<Int>
+    let begun = Handshake()
+    private let kept = VisibleBox<Completion<Int>>()
+
+    init(_ name: String? = nil, _ categories: ExclusionCategory...) {
+        operation = AsyncOperation<Int>(name: name) { [kept, begun] completion in
+            kept.value.withLock { $0 = completion }
+            begun.give()
+        }
+        for category in categories { operation.excludes(category) }
+    }
+
+    /// Once the work has begun.
+    var completion: Completion<Int>? { kept.value.withLock { $0 } }
+
+    func end(_ value: Int = 1) { completion?.succeed(value) }
+}
+
 final class Counter: Sendable {
     private let count = VisibleMutex(0)
     var value: Int { count.withLock { $0 } }

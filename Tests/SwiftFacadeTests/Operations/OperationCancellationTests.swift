@@ -63,40 +63,30 @@ import Interlock
     // below: waiting    cancelled → finished at once
     // last:  waiting                → runs, is given below's error
     @Test func cancelledWhileItWaitsItFinishesBeforeItsDependency() async throws {
-        let kept = VisibleMutex<Completion<Int>?>(nil)
-        let begun = Handshake()
-        let above = AsyncOperation<Int>(name: "above") { completion in
-            kept.withLock { $0 = completion }
-            begun.give()
-        }
-        let ran = Counter()
+        let (held, ran) = (Held("above"), Counter())
+        let above = held.operation
         let below = above.then(name: "below") { value in ran.increment() + value }
         let last = below.then(name: "last") { value in ran.increment() + value }
         queue.enqueue(above, below, last)
-        await begun.taken()
+        await held.begun.taken()
         below.cancel()
         await #expect(throws: OperationCancelled(operation: "below")) { try await below.value }
         await #expect(throws: OperationCancelled(operation: "below")) { try await last.value }
         #expect(above.isExecuting && ran.value == 0)
-        kept.withLock { $0 }?.succeed(1)
+        held.end()
         #expect(try await above.value == 1)
     }
     // contract: Completion
     @Test func cancelledWhileItRunsItFinishesAtOnceAndRefusesTheLateCallback() async throws {
-        let kept = VisibleMutex<Completion<Int>?>(nil)
-        let begun = Handshake()
-        let told = Counter()
-        let operation = AsyncOperation<Int>(name: "running") { completion in
-            completion.onCancel { told.increment() }
-            kept.withLock { $0 = completion }
-            begun.give()
-        }
+        let (held, told) = (Held("running"), Counter())
+        let operation = held.operation
         let below = operation.then { $0 }
         queue.enqueue(operation, below)
-        await begun.taken()
+        await held.begun.taken()
+        let completion = try #require(held.completion)
+        completion.onCancel { told.increment() }
         operation.cancel()
         #expect(operation.isFinished && told.value == 1)
-        let completion = try #require(kept.withLock { $0 })
         #expect(completion.isCancelled)
         #expect(!completion.succeed(1))
         await #expect(throws: OperationCancelled(operation: "running")) { try await below.value }
@@ -114,12 +104,11 @@ import Interlock
     @Test(arguments: EarlyEnd.allCases) func aHandlerThatComesAfterTheCancellationRuns(end: EarlyEnd)
         async throws
     {
-        let (told, clock) = (Counter(), ManualClock())
-        let kept = VisibleMutex<Completion<Int>?>(nil)
-        let operation = AsyncOperation<Int> { completion in kept.withLock { $0 = completion } }
+        let (held, told, clock) = (Held(), Counter(), ManualClock())
+        let operation = held.operation
         if end == .timedOut { operation.timeOut(after: .seconds(1), clock: clock) }
         operation.start()
-        let completion = try #require(kept.withLock { $0 })
+        let completion = try #require(held.completion)
         switch end {
         case .cancelled: operation.cancel()
         case .cancelledTwice:
@@ -221,19 +210,14 @@ import Interlock
     }
 
     @Test func cancelAllOperationsEndsAWholeChain() async throws {
-        let begun = Handshake()
-        let kept = VisibleMutex<Completion<Int>?>(nil)
-        let first = AsyncOperation<Int>(name: "first") { completion in
-            kept.withLock { $0 = completion }
-            begun.give()
-        }
-        var chain = [first]
+        let held = Held("first")
+        var chain = [held.operation]
         for number in 1..<20 { chain.append(chain[number - 1].then(name: "\(number)") { $0 + 1 }) }
         for operation in chain { queue.addOperation(operation) }
-        await begun.taken()
+        await held.begun.taken()
         queue.cancelAllOperations()
         await blocking { [queue] in queue.waitUntilAllOperationsAreFinished() }
-        #expect(first.isCancelled)
+        #expect(held.operation.isCancelled)
         for operation in chain {
             // The cancellation above a step may end it before its own does. Its result is the same.
             #expect(operation.isFinished)

@@ -15,21 +15,10 @@ import Interlock
     let queue = OperationQueue()
 
     private func held(_ name: String) -> (operation: AsyncOperation<Int>, begun: Handshake) {
-        let begun = Handshake()
+        let held = Held(name)
         // A dropped completion would fail the operation.
-        let kept = VisibleMutex<Completion<Int>?>(nil)
-        let keeper = Keeper(kept)
-        let operation = AsyncOperation<Int>(name: name) { completion in
-            keeper.completion.withLock { $0 = completion }
-            begun.give()
-        }
-        operation.onFinish { _ in keeper.completion.withLock { $0 = nil } }
-        return (operation, begun)
-    }
-
-    private final class Keeper: Sendable {
-        let completion: VisibleMutex<Completion<Int>?>
-        init(_ completion: consuming VisibleMutex<Completion<Int>?>) { self.completion = completion }
+        held.operation.onFinish { _ in withExtendedLifetime(held) {} }
+        return (held.operation, held.begun)
     }
     // contract: OperationState
     @Test func anOperationWaitsForAllOfItsDependencies() async throws {

@@ -20,18 +20,14 @@ import Interlock
     //                  completes
     // finished
     @Test func finishesWhenTheCallbackFiresAndNotWhenStartReturns() async throws {
-        let begun = Handshake()
-        let kept = VisibleMutex<Completion<Int>?>(nil)
-        let operation = AsyncOperation<Int> { completion in
-            kept.withLock { $0 = completion }
-            begun.give()
-        }
+        let held = Held()
+        let operation = held.operation
         queue.maxConcurrentOperationCount = 1
         queue.addOperation(operation)
-        await begun.taken()
+        await held.begun.taken()
         #expect(operation.isExecuting && !operation.isFinished && operation.result == nil)
         #expect(operation.state == .executing)
-        let completion = try #require(kept.withLock { $0 })
+        let completion = try #require(held.completion)
         #expect(completion.succeed(7))
         #expect(operation.isFinished && !operation.isExecuting)
         #expect(operation.state == .finished)
@@ -109,17 +105,13 @@ import Interlock
     }
     // contract: OperationEvent
     @Test func aCancellationOnTheWayIsAnnouncedOnce() async throws {
-        let begun = Handshake()
-        let kept = VisibleMutex<Completion<Int>?>(nil)
-        let operation = AsyncOperation<Int> { completion in
-            kept.withLock { $0 = completion }
-            begun.give()
-        }
+        let held = Held()
+        let operation = held.operation
         let trace = Trace<OperationEvent>()
         operation.onChange { trace.add($0) }
         #expect(operation.state == .ready)
         queue.addOperation(operation)
-        await begun.taken()
+        await held.begun.taken()
         operation.cancel()
         operation.cancel()
         #expect(trace.events == [.executing, .cancelled, .finished])
@@ -308,14 +300,10 @@ import Interlock
     // MARK: Waiting
 
     @Test func waitingGivesUpInTimeAndLeavesNothingBehind() async throws {
-        let kept = VisibleMutex<Completion<Int>?>(nil)
-        let begun = Handshake()
-        let operation = AsyncOperation<Int> { completion in
-            kept.withLock { $0 = completion }
-            begun.give()
-        }
+        let held = Held()
+        let operation = held.operation
         queue.addOperation(operation)
-        await begun.taken()
+        await held.begun.taken()
         let none = await blocking { operation.wait(timeout: .milliseconds(20)) }
         #expect(none == nil)
         let late = await blocking { operation.wait(until: .now + .milliseconds(20)) }
@@ -326,20 +314,16 @@ import Interlock
         #expect(try await operation.wait(until: past) == nil)
         #expect(try await operation.wait(timeout: .milliseconds(20)) == nil)
         #expect(operation.record.withLock { $0.hookCount } == 0)
-        kept.withLock { $0 }?.succeed(5)
+        held.end(5)
         #expect(try await blocking { operation.wait() }.get() == 5)
         #expect(try await operation.wait(timeout: .zero)?.get() == 5)
     }
 
     @Test func aCancelledWaitThrowsAndTheOperationGoesOn() async throws {
-        let kept = VisibleMutex<Completion<Int>?>(nil)
-        let begun = Handshake()
-        let operation = AsyncOperation<Int> { completion in
-            kept.withLock { $0 = completion }
-            begun.give()
-        }
+        let held = Held()
+        let operation = held.operation
         queue.addOperation(operation)
-        await begun.taken()
+        await held.begun.taken()
         let waiter = Task { try await operation.value }
         let early = Task {
             await untilCancelled()
@@ -350,7 +334,7 @@ import Interlock
         await #expect(throws: CancellationError.self) { try await waiter.value }
         await #expect(throws: CancellationError.self) { try await early.value }
         #expect(operation.isExecuting && !operation.isCancelled)
-        kept.withLock { $0 }?.succeed(5)
+        held.end(5)
         #expect(try await operation.value == 5)
     }
 }

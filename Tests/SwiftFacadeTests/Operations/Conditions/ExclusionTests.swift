@@ -10,27 +10,6 @@ import Interlock
 @testable import InterlockPool
 @testable import InterlockSync
 
-/// An operation of a test: tells when its work begins, and ends when it is told to.
-final class Held: Sendable {
-    /// Where the work leaves its completion.
-    private final class Place: Sendable {
-        let completion = VisibleMutex<Completion<Void>?>(nil)
-    }
-
-    let operation: AsyncOperation<Void>
-    let begun = Handshake()
-    private let place = Place()
-
-    init(_ name: String, _ categories: ExclusionCategory...) {
-        operation = AsyncOperation<Void>(name: name) { [place, begun] completion in
-            place.completion.withLock { $0 = completion }
-            begun.give()
-        }
-        for category in categories { operation.excludes(category) }
-    }
-
-    func end() { place.completion.withLock { $0.take() }?.succeed() }
-}
 // contract: ExclusionCategory, OperationDeadlocked, WaitReason, AsyncOperation
 @Suite(.timeLimit(.minutes(10))) struct ExclusionTests {
     let queue = OperationQueue()

@@ -54,21 +54,15 @@ import Interlock
     }
 
     @Test func theGroupEndsAfterItsLastChildAndNotBefore() async throws {
-        let kept = VisibleMutex<Completion<Int>?>(nil)
-        let begun = Handshake()
-        let group = GroupOperation<Int>()
+        let (group, last) = (GroupOperation<Int>(), Held("last"))
         try group.add(AsyncOperation { 1 })
-        let last = AsyncOperation<Int>(name: "last") { completion in
-            kept.withLock { $0 = completion }
-            begun.give()
-        }
-        try group.add(last)
+        try group.add(last.operation)
         queue.enqueue(group)
-        await begun.taken()
-        await eventually("the other has ended") { group.unfinishedChildren == [last] }
+        await last.begun.taken()
+        await eventually("the other has ended") { group.unfinishedChildren == [last.operation] }
         #expect(group.waitReasons == [.child("last")])
         #expect(group.isExecuting && group.results.isEmpty)
-        kept.withLock { $0 }?.succeed(2)
+        last.end(2)
         #expect(try await group.value == [1, 2])
     }
 

@@ -17,25 +17,21 @@ import Interlock
 
     // The limit's clock is asked before the work begins.
     @Test func aFunctionIsToldAndTheOperationEndsAtOnce() async throws {
-        let kept = VisibleMutex<Completion<Int>?>(nil)
-        let told = Counter()
-        let operation = AsyncOperation<Int>(name: "slow") { completion in
-            completion.onCancel { told.increment() }
-            kept.withLock { $0 = completion }
-        }
+        let (held, told) = (Held("slow"), Counter())
+        let operation = held.operation
         operation.timeOut(after: .seconds(3), clock: clock)
         let events = Trace<OperationEvent>()
         operation.onChange { events.add($0) }
         queue.addOperation(operation)
         await clock.untilSleeping()
-        await eventually("the work has begun") { kept.withLock { $0 != nil } }
+        await held.begun.taken()
+        held.completion?.onCancel { told.increment() }
         clock.advance(by: .seconds(2))
         #expect(!operation.isFinished && !operation.isCancelled)
         clock.advance(by: .seconds(1))
         await #expect(throws: error) { try await operation.value }
         #expect(operation.isCancelled && told.value == 1)
-        let late = kept.withLock { $0.take() }
-        #expect(late?.succeed(1) == false)
+        #expect(held.completion?.succeed(1) == false)
         await eventually("the end is told") { events.events.last == .finished }
         #expect(events.events == [.executing, .cancelled, .finished])
         #expect("\(error)" == "the work of operation slow had not ended after 3.0 seconds")
@@ -111,13 +107,13 @@ import Interlock
     }
 
     @Test func whatEndsInTimeStopsTheTimer() async throws {
-        let kept = VisibleMutex<Completion<Int>?>(nil)
-        let operation = AsyncOperation<Int> { completion in kept.withLock { $0 = completion } }
+        let held = Held()
+        let operation = held.operation
         operation.timeOut(after: .seconds(3), clock: clock)
         queue.addOperation(operation)
         await clock.untilSleeping()
-        await eventually("the work has begun") { kept.withLock { $0 != nil } }
-        kept.withLock { $0 }?.succeed(4)
+        await held.begun.taken()
+        held.end(4)
         await clock.untilSleeping(0)
         clock.advance(by: .seconds(3))
         #expect(try await operation.value == 4)
