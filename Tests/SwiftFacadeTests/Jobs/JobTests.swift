@@ -182,33 +182,24 @@ struct Broken: Error, Equatable { var number = 0 }
 
     // MARK: Waiting
 
-    @Test func aWaitHasALimitAndIsTakenBack() async throws {
+    /// Beside `waitingGivesUpInTimeAndLeavesNothingBehind` of operations, which are waited for by the same code.
+    @Test func aWaitHasALimitAndLeavesNoHookBehind() async throws {
         queue.suspend()
         let job = queue.job { 6 }
-        #expect(block(job, .milliseconds(1)) == nil)
+        #expect(block(job, .milliseconds(1)) == nil && job.node.hookCount == 0)
         #expect(blockUntil(job, .now) == nil)
         #expect(try await job.wait(timeout: .milliseconds(1)) == nil)
         #expect(try await job.wait(until: .now) == nil)
-        queue.resume()
-        #expect(try await job.wait(timeout: .seconds(60))?.get() == 6)
-        #expect(try await job.wait(until: .now.advanced(by: .seconds(60)))?.get() == 6)
-        #expect(try block(job)?.get() == 6)
-        #expect(try await job.outcome.get() == 6)
-    }
-
-    /// Beside `waitingGivesUpInTimeAndLeavesNothingBehind` of operations, which are waited for by the same code.
-    @Test func aWaitThatGivesUpLeavesNoHookBehind() async throws {
-        queue.suspend()
-        let job = queue.job { 6 }
-        #expect(block(job, .milliseconds(1)) == nil)
-        #expect(job.node.hookCount == 0)
-        #expect(try await job.wait(timeout: .milliseconds(1)) == nil)
         let cancelled = Task { try await job.value }
         #expect(eventually { job.node.hookCount == 1 })
         cancelled.cancel()
         _ = await cancelled.result
         #expect(job.node.hookCount == 0)
         queue.resume()
+        #expect(try await job.wait(timeout: .seconds(60))?.get() == 6)
+        #expect(try await job.wait(until: .now.advanced(by: .seconds(60)))?.get() == 6)
+        #expect(try block(job)?.get() == 6)
+        #expect(try await job.outcome.get() == 6)
     }
 
     @Test func aJobThatHasEndedKeepsNoHandler() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cancellation in every state of an operation, and in a race with its end. Each time it must finish once, release its
-// dependents, call its completion block once, and run no work after that.
+// Cancellation in every state of an operation: each time it must finish once, release its dependents, and run no work
+// after that. OperationRaceTests.swift has it in a race with the end.
 
 import Foundation
 import Testing
@@ -14,25 +14,6 @@ import Interlock
 // contract: AsyncOperation
 @Suite(.timeLimit(.minutes(10))) struct OperationCancellationTests {
     let queue = OperationQueue()
-
-    @Test func cancelledBeforeItsStartItNeverRuns() async throws {
-        let ran = Counter()
-        let operation = AsyncOperation<Int>(name: "early") { ran.increment() }
-        let done = Handshake()
-        let completions = Counter()
-        operation.completionBlock = {
-            completions.increment()
-            done.give()
-        }
-        queue.isSuspended = true
-        queue.addOperation(operation)
-        operation.cancel()
-        #expect(operation.isCancelled && !operation.isFinished && operation.isReady)
-        queue.isSuspended = false
-        await #expect(throws: OperationCancelled(operation: "early")) { try await operation.value }
-        await done.taken()
-        #expect(ran.value == 0 && completions.value == 1)
-    }
     // contract: OperationAbandoned, OperationCancelled, OperationDeadlocked, OperationInputMissing
     @Test func anOperationWithoutANameIsNamedByTypeAndAddress() {
         let operation = AsyncOperation<Int> { 1 }
@@ -126,31 +107,22 @@ import Interlock
         #expect(told.value == (end.stopsWork ? 1 : 0))
     }
 
-    @Test func cancellingCancelsTheTaskAndWaitsForItsEnd() async throws {
+    @Test(arguments: [false, true]) func aCancelledTasksAnswerIsTheResult(isValue: Bool) async throws {
         let begun = Handshake()
         let operation = AsyncOperation<Int>(name: "task") {
             begun.give()
             await untilCancelled()
-            try Task.checkCancellation()
-            return 1
-        }
-        queue.addOperation(operation)
-        await begun.taken()
-        operation.cancel()
-        await #expect(throws: OperationCancelled(operation: "task")) { try await operation.value }
-    }
-
-    @Test func aTaskThatAnswersItsCancellationWithAValueSucceeds() async throws {
-        let begun = Handshake()
-        let operation = AsyncOperation<Int> {
-            begun.give()
-            await untilCancelled()
+            if !isValue { try Task.checkCancellation() }
             return 5
         }
         queue.addOperation(operation)
         await begun.taken()
         operation.cancel()
-        #expect(try await operation.value == 5)
+        if isValue {
+            #expect(try await operation.value == 5)
+        } else {
+            await #expect(throws: OperationCancelled(operation: "task")) { try await operation.value }
+        }
         #expect(operation.isCancelled)
     }
 
@@ -223,50 +195,5 @@ import Interlock
             #expect(operation.isFinished)
             #expect(throws: OperationCancelled.self) { try operation.result?.get() }
         }
-    }
-
-    /// Three threads finish, cancel, and add a dependent at once.
-    @Test(arguments: [1000, 2000]) func racesWithFinishEndItOnce(rounds: Int) async throws {
-        let (finishes, ends, completions, released) = (Counter(), Counter(), Counter(), Counter())
-        let (allEnded, allCompleted) = (Handshake(), Handshake())
-        for round in 0..<rounds {
-            let completion = VisibleMutex<Completion<Int>?>(nil)
-            let begun = Handshake()
-            let operation = AsyncOperation<Int>(name: "raced") { handle in
-                completion.withLock { $0 = handle }
-                begun.give()
-            }
-            operation.onFinish { _ in
-                ends.increment()
-                allEnded.give()
-            }
-            operation.completionBlock = {
-                completions.increment()
-                allCompleted.give()
-            }
-            let earlier = operation.then { $0 }
-            queue.enqueue(operation, earlier)
-            if round.isMultiple(of: 2) { await begun.taken() }
-            async let cancelling: Void = blocking { operation.cancel() }
-            async let finishing: Void = blocking {
-                if operation.finish(.success(round)) { finishes.increment() }
-            }
-            let later = operation.then { $0 }
-            queue.addOperation(later)
-            _ = await (cancelling, finishing)
-            for step in [earlier, later] {
-                let outcome = try #require(try await step.wait(timeout: .seconds(Handshake.limit)))
-                switch outcome {
-                case .success(let value): #expect(value == round)
-                case .failure(let error): #expect(error as? OperationCancelled == .init(operation: "raced"))
-                }
-                released.increment()
-            }
-            #expect(operation.isFinished && !operation.isExecuting)
-        }
-        await allEnded.taken(rounds)
-        await allCompleted.taken(rounds)
-        #expect(ends.value == rounds && completions.value == rounds && released.value == 2 * rounds)
-        #expect(finishes.value <= rounds)
     }
 }

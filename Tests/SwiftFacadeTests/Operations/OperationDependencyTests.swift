@@ -39,28 +39,6 @@ import Interlock
         #expect(below.dependencies.isEmpty, "a finished operation lets its dependencies go")
     }
 
-    @Test func aDependencyThatHasFinishedHoldsUpNone() async throws {
-        let above = AsyncOperation<Int> { 1 }
-        queue.addOperation(above)
-        _ = try await above.value
-        let below = AsyncOperation<Int> { 2 }
-        below.addDependency(above)
-        #expect(below.isReady)
-        queue.addOperation(below)
-        #expect(try await below.value == 2)
-    }
-
-    @Test func dependenciesReachAcrossQueues() async throws {
-        let other = OperationQueue()
-        let above = AsyncOperation<Int> { 20 }
-        let below = above.then { $0 + 1 }
-        let last = below.then { $0 * 2 }
-        other.addOperation(below)
-        queue.addOperation(last)
-        queue.addOperation(above)
-        #expect(try await last.value == 42)
-    }
-
     // Foundation for Linux does not count down here.
     @Test func removingAnUnfinishedDependencyReleases() async throws {
         let (above, begun) = held("above")
@@ -150,21 +128,6 @@ import Interlock
         #expect(outcome != nil, "it stays in its queue, ready")
     }
 
-    // The same race, unforced.
-    @Test func addingRacesWithTheEndOfADependency() async throws {
-        let other = OperationQueue()
-        for round in 0..<300 {
-            let above = AsyncOperation<Int> { round }
-            let below = above.then { $0 }
-            async let ends: Void = blocking { above.start() }
-            other.addOperation(below)
-            await ends
-            let outcome = try await below.wait(timeout: .seconds(Handshake.limit))
-            #expect(try outcome?.get() == round)
-            if outcome == nil { return }
-        }
-    }
-
     // MARK: Operations of other kinds
 
     @Test func anOperationOfAnotherKindReleasesWhatWaitsForIt() async throws {
@@ -237,40 +200,6 @@ import Interlock
         }
     }
 
-    // finishing thread:  promote the dependent, post, open
-    // this thread:       drop the last reference
-    @Test func aDependentMayGoWhileItsDependencyFinishes() async throws {
-        for _ in 0..<1000 {
-            let (above, begun) = held("above")
-            queue.addOperation(above)
-            await begun.taken()
-            let dependent = VisibleMutex<AsyncOperation<Int>?>(AsyncOperation { 1 })
-            dependent.withLock { $0?.addDependency(above) }
-            async let finishing: Bool = blocking { above.finish(.success(1)) }
-            let last = dependent.withLock { dependent in
-                defer { dependent = nil }
-                return dependent
-            }
-            withExtendedLifetime(last) {}
-            _ = await finishing
-        }
-    }
-
-    @Test func aGraphNeverRunIsFreed() async {
-        let freed = Counter()
-        do {
-            let captured = Tracked(freed: freed)
-            let first = AsyncOperation<Int> {
-                captured.touch()
-                return 1
-            }
-            let second = first.then { $0 + 1 }
-            let third = second.and(first)
-            third.addDependency(first)
-        }
-        #expect(freed.value == 1)
-    }
-
     @Test func aFinishedChainKeepsOnlyWhatIsHeld() async throws {
         let freed = Counter()
         let first = VisibleMutex<AsyncOperation<Tracked>?>(AsyncOperation { Tracked(freed: freed) })
@@ -293,31 +222,6 @@ import Interlock
         }
         for operation in chain { queue.addOperation(operation) }
         #expect(try await chain[length - 1].value == length - 1)
-    }
-
-    // Freed link by link, the chain would need a stack as long as itself.
-    @Test(arguments: ["never run", "cancelled"]) func aLongChainNeverRunIsFreedOnASmallStack(how: String)
-        async
-    {
-        await #expect(processExitsWith: .success) { [how] in
-            let freed = Counter()
-            do {
-                let captured = Tracked(freed: freed)
-                var last = AsyncOperation<Int> {
-                    captured.touch()
-                    return 0
-                }
-                for _ in 0..<20_000 {
-                    let next = last.then { $0 + 1 }
-                    last = next
-                }
-                if how == "cancelled" {
-                    last.cancel()
-                    last.start()
-                }
-            }
-            exit(freed.value == 1 ? EXIT_SUCCESS : EXIT_FAILURE)
-        }
     }
 
     // MARK: Cycles

@@ -31,23 +31,9 @@ import Interlock
         #expect(completion.succeed(7))
         #expect(operation.isFinished && !operation.isExecuting)
         #expect(operation.state == .finished)
+        #expect(!completion.succeed(8) && !operation.finish(.success(9)))
         #expect(try await operation.value == 7)
     }
-    // contract: OperationEvent
-    @Test func eachChangeIsAnnouncedOnceAndInOrder() async throws {
-        let above = AsyncOperation<Int> { 1 }
-        let operation = AsyncOperation<Int> { 2 }
-        operation.addDependency(above)
-        let trace = Trace<OperationEvent>()
-        operation.onChange { trace.add($0) }
-        #expect(operation.state == .waiting)
-        queue.enqueue(above, operation)
-        _ = try await operation.value
-        // The value may be read before the end's handlers have run.
-        await eventually("the end is told") { trace.events.last == .finished }
-        #expect(trace.events == [.ready, .executing, .finished])
-    }
-
     // The handler of `.ready` holds up the thread that makes the operation ready.
     // contract: OperationEvent
     @Test func readinessIsToldBeforeTheBeginning() async throws {
@@ -79,6 +65,7 @@ import Interlock
             for operation in above { below.addDependency(operation) }
             let trace = Trace<OperationEvent>()
             below.onChange { trace.add($0) }
+            #expect(below.state == .waiting)
             for operation in above + [below] { queue.addOperation(operation) }
             _ = try await below.value
             // The value may be read before the end's handlers have run.
@@ -97,9 +84,9 @@ import Interlock
         below.onChange { trace.add($0) }
         below.addDependency(above)
         below.addDependency(block)
-        #expect(below.state == .ready)
+        #expect(below.state == .ready && below.isReady)
         queue.addOperation(below)
-        _ = try await below.value
+        #expect(try await below.value == 2)
         await eventually("the end is told") { trace.events.last == .finished }
         #expect(trace.events == [.executing, .finished])
     }
@@ -116,48 +103,6 @@ import Interlock
         operation.cancel()
         #expect(trace.events == [.executing, .cancelled, .finished])
     }
-    // contract: Completion
-    @Test func theFirstOfManyCallbacksWins() async throws {
-        for _ in 0..<200 {
-            let wins = Counter()
-            let ends = Counter()
-            let operation = AsyncOperation<Int> { completion in
-                for caller in 0..<3 {
-                    DispatchQueue.global().async { if completion.succeed(caller) { wins.increment() } }
-                }
-                if completion.succeed(3) { wins.increment() }
-            }
-            operation.onFinish { _ in ends.increment() }
-            queue.addOperation(operation)
-            let value = try await operation.value
-            #expect((0...3).contains(value))
-            #expect(operation.finish(.success(9)) == false)
-            #expect(try operation.result?.get() == value)
-            await eventually("one call wins and is told so") { wins.value == 1 && ends.value == 1 }
-        }
-    }
-
-    @Test func theCompletionBlockFiresOnce() async throws {
-        let fired = Counter()
-        let done = Handshake()
-        for _ in 0..<100 {
-            let operation = AsyncOperation<Int> { 1 }
-            operation.completionBlock = {
-                fired.increment()
-                done.give()
-            }
-            queue.addOperation(operation)
-        }
-        await done.taken(100)
-        await blocking { [queue] in queue.waitUntilAllOperationsAreFinished() }
-        // A second block of any of them would be queued behind this one.
-        let barrier = AsyncOperation<Int> { 1 }
-        barrier.completionBlock = { done.give() }
-        queue.addOperation(barrier)
-        await done.taken()
-        #expect(fired.value == 100)
-    }
-
     @Test func whatIsFinishedBeforeItsStartIsRecordedAndItsWorkNeverRuns() async throws {
         let ran = Counter()
         let operation = AsyncOperation<Int> { ran.increment() }
@@ -234,7 +179,9 @@ import Interlock
 
     // MARK: Lifetimes
 
-    @Test func capturesOfTheWorkAreFreedWhenItHasRun() async throws {
+    @Test(arguments: [false, true]) func capturesOfTheWorkAreFreedWhenItHasRunOrNeverWill(isCancelled: Bool)
+        async throws
+    {
         let freed = Counter()
         let operation = {
             let captured = Tracked(freed: freed)
@@ -243,25 +190,11 @@ import Interlock
                 return 1
             }
         }()
+        if isCancelled { operation.cancel() }
         queue.addOperation(operation)
-        _ = try await operation.value
+        #expect(try await operation.wait().isCancelled == isCancelled)
         await eventually("the closure is freed while the operation is kept") { freed.value == 1 }
         #expect(operation.isFinished)
-    }
-
-    @Test func capturesOfWorkThatNeverRunsAreFreedWhenItIsCancelled() async throws {
-        let freed = Counter()
-        let operation = {
-            let captured = Tracked(freed: freed)
-            return AsyncOperation<Int> {
-                captured.touch()
-                return 1
-            }
-        }()
-        operation.cancel()
-        queue.addOperation(operation)
-        _ = try await operation.wait()
-        await eventually("the closure is freed while the operation is kept") { freed.value == 1 }
     }
 
     @Test func hooksRunOnceAndAreFreed() async throws {

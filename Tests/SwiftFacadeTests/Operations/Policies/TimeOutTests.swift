@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Time-out: what it ends, how, and in a race with the end and a cancellation.
+// Time-out: what it ends, and how. PolicyRaceTests.swift has it in a race with the end and a cancellation.
 
 import Foundation
 import Testing
@@ -164,46 +164,5 @@ import Interlock
         }
         queue.addOperation(passed.timeOut(after: .seconds(-1)))
         await #expect(throws: OperationTimedOut.self) { try await passed.value }
-    }
-
-    /// The limit passes while two threads finish and cancel.
-    @Test func theLimitRacesWithTheEndAndACancellation() async throws {
-        let rounds = 10_000
-        let (finished, cancelled, timedOut) = (Counter(), Counter(), Counter())
-        let ends = Counter()
-        let category = ExclusionCategory("raced by limits", limit: 4)
-        for round in stride(from: 0, to: rounds, by: 100) {
-            let batch = (0..<100).map { _ in Held("raced", category) }
-            for held in batch {
-                held.operation.timeOut(after: .seconds(3), clock: clock)
-                held.operation.onFinish { _ in ends.increment() }
-            }
-            queue.maxConcurrentOperationCount = 100
-            for held in batch { queue.addOperation(held.operation) }
-            async let ending: Void = blocking { for held in batch.shuffled() { held.end() } }
-            async let cancelling: Void = blocking {
-                for held in batch.reversed() where Bool.random() { held.operation.cancel() }
-            }
-            await eventually("all have ended") { [clock] in
-                clock.advance(by: .seconds(3))
-                return batch.allSatisfy(\.operation.isFinished)
-            }
-            _ = await (ending, cancelling)
-            for held in batch {
-                switch try await held.operation.wait() {
-                case .success: finished.increment()
-                case .failure(let error as OperationTimedOut):
-                    #expect(error.operation == "raced" && held.operation.isCancelled)
-                    timedOut.increment()
-                case .failure(let error):
-                    #expect(error is OperationCancelled, "round \(round)")
-                    cancelled.increment()
-                }
-            }
-        }
-        await eventually("every end is told") { ends.value == rounds }
-        let counts = [finished.value, cancelled.value, timedOut.value]
-        #expect(counts.reduce(0, +) == rounds && counts.allSatisfy { $0 > 0 }, "\(counts)")
-        #expect(category.holders.isEmpty && category.waiters.isEmpty)
     }
 }

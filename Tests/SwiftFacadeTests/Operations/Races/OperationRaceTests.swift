@@ -66,7 +66,7 @@ import Interlock
         #expect(complaints.isEmpty, "\(complaints.prefix(5))")
     }
 
-    // The queue starts it while two threads end it.
+    // The queue starts it while two threads end it, and a third adds one more dependent.
     @Test(arguments: QueueKind.all, Kind.allCases) func addingCancelAndFinishEndItOnce(
         queue: QueueKind,
         kind: Kind
@@ -83,6 +83,7 @@ import Interlock
                 racers: { tested.add($0.operation) },
                 { $0.operation.cancel() },
                 { if $0.operation.finish(.success(2)) { $0.accepted.increment() } },
+                { raced in raced.addLate { tested.add($0) } },
                 judge: { raced in
                     raced.complaints { result in
                         raced.accepted.value == 1
@@ -118,6 +119,7 @@ import Interlock
         func take() -> Completion<Int>? { copies.withLock { $0.popLast() } }
     }
 
+    // contract: Completion
     @Test(arguments: Letting.allCases) func aCompletionEndsItsOperationOnce(letting: Letting) async {
         let call: @Sendable (Holder) -> Void = { holder in
             if holder.take()!.succeed(1) { holder.raced.accepted.increment() }
@@ -152,7 +154,7 @@ import Interlock
         #expect(complaints.isEmpty, "\(complaints.prefix(5))")
     }
 
-    // A call, a cancellation and the last copy's end at once.
+    // A call, a cancellation, the last copy's end and one more dependent at once.
     @Test func aCallRacesWithACancellationAndADrop() async {
         let complaints = await blocking {
             Race.run(
@@ -161,6 +163,7 @@ import Interlock
                 racers: { if $0.take()!.succeed(1) { $0.raced.accepted.increment() } },
                 { $0.raced.operation.cancel() },
                 { _ = $0.take() },
+                { holder in holder.raced.addLate { Self.dependents.addOperation($0) } },
                 judge: { holder in
                     holder.raced.complaints { result in
                         holder.raced.accepted.value == 1 ? result.isValue(1) : result.isCancelled

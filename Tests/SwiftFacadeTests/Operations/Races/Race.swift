@@ -73,6 +73,7 @@ final class Raced: Sendable {
     /// The calls that were told that they ended the operation.
     let accepted = Counter()
     private let ended = Handshake()
+    private let late = VisibleBox<AsyncOperation<Int>>()
 
     init(_ operation: AsyncOperation<Int>, ran: Counter? = nil) {
         self.operation = operation
@@ -93,7 +94,14 @@ final class Raced: Sendable {
         }
     }
 
-    /// Waits for the end of the operation and of its dependent; what is wrong with it.
+    /// One more dependent, of a racer.
+    func addLate(_ add: (Operation) -> Void) {
+        let below = operation.then { $0 }
+        late.value.withLock { $0 = below }
+        add(below)
+    }
+
+    /// Waits for the end of the operation and of its dependents; what is wrong with it.
     func complaints(mayBe allowed: (Result<Int, any Error>) -> Bool) -> [String] {
         // The hook and the completion block.
         ended.take(2)
@@ -115,6 +123,10 @@ final class Raced: Sendable {
         case (.failure(let error), .failure(let below)):
             if "\(error)" != "\(below)" || dependentRan.value != 0 { wrong.append("\(below) below \(error)") }
         default: wrong.append("\(result) below \(own)")
+        }
+        if let late = late.value.withLock({ $0 }) {
+            let told = late.wait(timeout: .seconds(Handshake.limit)).map { "\($0)" } ?? "nothing"
+            if told != "\(own)" { wrong.append("\(told) below \(own), added late") }
         }
         return wrong
     }
