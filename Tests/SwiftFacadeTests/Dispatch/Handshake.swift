@@ -78,6 +78,17 @@ func hold(_ queue: DispatchQueue) async -> Handshake {
     return goOn
 }
 
+/// Has `queue` run a blocking job that ends when the event that is returned happens. The job has begun.
+func hold(_ queue: InterlockQueue, name: String? = nil) -> Event {
+    let (begun, end) = (Event(), Event())
+    queue.job(name: name, isBlocking: true) {
+        begun.happen()
+        end.wait()
+    }
+    begun.wait()
+    return end
+}
+
 /// A runner whose one permit is held until the handshake is given.
 func heldRunner(
     on queue: DispatchQueue = .global(qos: .utility)

@@ -203,8 +203,8 @@ private let chainLength = repetitions(100_000, underThreadSanitizer: 20_000)
         }
     }
 
-    // Cancelled from the last to the first, each frees its edge to one that still waits. Where only the last is cancelled,
-    // its end frees all that never run.
+    // Cancelled from the last to the first, each frees its edge to one that still waits. Where only the last is
+    // cancelled, its end frees all that never run.
     @Test func aCancelledChainOfAHundredThousandIsFreed() async {
         await #expect(processExitsWith: .success) {
             let living = LifetimeCounter()
