@@ -11,6 +11,17 @@ import Interlock
 @testable import InterlockSync
 // contract: WorkerPool
 @Suite(.timeLimit(.minutes(10))) struct PoolDelayedTests {
+    /// Delayed work whose runs and whose release are counted.
+    private func work(on pool: WorkerPool, after delay: Duration, _ ran: Counter, _ freed: Counter) throws
+        -> DelayedWork<Void>
+    {
+        let tracked = Tracked(freed: freed)
+        return try pool.after(delay) {
+            tracked.touch()
+            ran.increment()
+        }
+    }
+
     @Test func delayedWorkIsNeverEarlyAndGivesItsValue() async throws {
         let pool = try WorkerPool(threads: 1)
         let begin = ContinuousClock.now
@@ -28,14 +39,7 @@ import Interlock
     @Test func cancellingPreventsTheRunAndReleasesTheWorkAtOnce() async throws {
         let pool = try WorkerPool(threads: 1)
         let (ran, freed) = (Counter(), Counter())
-        let task: DelayedWork<Void>
-        do {
-            let tracked = Tracked(freed: freed)
-            task = try pool.after(.seconds(3_600)) {
-                tracked.touch()
-                ran.increment()
-            }
-        }
+        let task = try work(on: pool, after: .seconds(3_600), ran, freed)
         #expect(task.cancel())
         #expect(freed.value == 1 && !task.cancel() && pool.info.delayedTasks == 0)
         await #expect(throws: CancellationError.self) { try await task.value }
@@ -61,19 +65,10 @@ import Interlock
     @Test func aDueTaskThatHasNotBegunCanBeCancelled() async throws {
         let held = try HeldPool()
         let (ran, freed) = (Counter(), Counter())
-        let task: DelayedWork<Void>
-        do {
-            let tracked = Tracked(freed: freed)
-            task = try held.pool.after(.zero) {
-                tracked.touch()
-                ran.increment()
-            }
-        }
+        let task = try work(on: held.pool, after: .zero, ran, freed)
         await eventually("it is due") { held.pool.info.delayedTasks == 0 }
         #expect(task.cancel() && freed.value == 1)
-        held.release()
-        held.pool.close()
-        try await held.pool.wait()
+        try await held.finish()
         #expect(ran.value == 0)
     }
 
@@ -115,14 +110,7 @@ import Interlock
     @Test func aClosedPoolRefusesAndClosingAtOnceEndsTheWait() async throws {
         let pool = try WorkerPool(name: "shut", threads: 1)
         let (freed, ran) = (Counter(), Counter())
-        let task: DelayedWork<Void>
-        do {
-            let tracked = Tracked(freed: freed)
-            task = try pool.after(.seconds(3_600)) {
-                tracked.touch()
-                ran.increment()
-            }
-        }
+        let task = try work(on: pool, after: .seconds(3_600), ran, freed)
         pool.closeNow()
         await #expect(throws: WorkerPoolError.closed(pool: "shut")) { try await task.value }
         try await pool.wait()

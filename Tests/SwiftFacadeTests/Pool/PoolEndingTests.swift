@@ -261,13 +261,4 @@ import Interlock
         }
         #expect(try await task.value == 1)
     }
-
-    @Test func aJobThatWaitsForItsOwnPoolIsReported() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            alarm(240)
-            let pool = try WorkerPool(threads: 1)
-            try await pool.run { block(pool) }
-        }
-        #expect(sentence(result).contains("called by one of the pool's own jobs"))
-    }
 }

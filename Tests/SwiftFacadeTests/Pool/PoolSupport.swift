@@ -34,6 +34,13 @@ final class HeldPool: Sendable {
 
     func release() { end.signal(threads) }
 
+    /// Releases the threads, and returns when the pool has run all that it has accepted.
+    func finish() async throws {
+        release()
+        pool.close()
+        try await pool.wait()
+    }
+
     deinit { release() }
 }
 

@@ -113,9 +113,7 @@ import Interlock
                 )
             }
         }
-        held.release()
-        held.pool.close()
-        try await held.pool.wait()
+        try await held.finish()
         #expect(ran.value == 10 && freed.value == 10)
     }
 

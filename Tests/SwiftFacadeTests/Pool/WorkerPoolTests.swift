@@ -97,9 +97,7 @@ import Interlock
         for priority in [WorkerPool.Priority.low, .normal, .high] {
             #expect(held.pool.submit(priority: priority) { order.add(priority) })
         }
-        held.release()
-        held.pool.close()
-        try await held.pool.wait()
+        try await held.finish()
         #expect(order.events == [.high, .normal, .low])
     }
 
@@ -164,25 +162,43 @@ import Interlock
         #expect(WorkerPool.shared.name == "shared" && WorkerPool.blocking.name == "blocking")
     }
 
-    @Test func closingAPoolOfTheProcessIsReported() async {
-        let closed = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            alarm(240)
+    // MARK: Misuse, also of loops and executors
+
+    private static let misuses: [Misuse] = [
+        Misuse("closing a pool of the process", #"interlock: WorkerPool.close("shared"): "#) {
             WorkerPool.shared.close()
-        }
-        #expect(sentence(closed).contains("interlock: WorkerPool.close(\"shared\"): "))
-        let closedNow = await #expect(
-            processExitsWith: .signal(SIGABRT),
-            observing: [\.standardErrorContent]
-        ) {
-            alarm(240)
+        },
+        Misuse("closing one at once", #"interlock: WorkerPool.closeNow("blocking"): "#) {
             WorkerPool.blocking.closeNow()
-        }
-        #expect(sentence(closedNow).contains("interlock: WorkerPool.closeNow(\"blocking\"): "))
-        let waited = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            alarm(240)
+        },
+        Misuse("waiting for one", #"interlock: WorkerPool.wait("shared"): "#) {
             try await WorkerPool.shared.wait()
+        },
+        Misuse("a job that waits for its own pool", "called by one of the pool's own jobs") {
+            let pool = try WorkerPool(threads: 1)
+            try await pool.run { block(pool) }
+        },
+        Misuse("claiming another's isolation", #"SerialPoolExecutor.checkIsolated("actors"): "#) {
+            let executor = SerialPoolExecutor(on: try WorkerPool(name: "actors", threads: 1))
+            executor.checkIsolated()
+        },
+        Misuse("no element at once", "concurrentForEach(maxConcurrency: 0): at least one element") {
+            try await (0..<3).concurrentForEach(maxConcurrency: 0) { _ in }
+        },
+        Misuse("less than none", "concurrentMap(maxConcurrency: -1): at least one element") {
+            _ = try await (0..<3).concurrentMap(maxConcurrency: -1) { _ async in }
+        },
+        Misuse("no chunk at once", "concurrentForEachChunk(maxConcurrency: 0): at least one element") {
+            try await (0..<3).concurrentForEachChunk(maxConcurrency: 0) { _ in }
+        },
+    ]
+
+    @Test(arguments: misuses.map(\.name)) func aMisuseIsReported(name: String) async {
+        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+            [name] in
+            try await WorkerPoolTests.misuses[name].happen()
         }
-        #expect(sentence(waited).contains("interlock: WorkerPool.wait(\"shared\"): "))
+        Self.misuses[name].expectReport(in: result)
     }
 
     #if os(Linux)
