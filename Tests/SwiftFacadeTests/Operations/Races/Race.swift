@@ -20,26 +20,41 @@ enum Race {
     static let rounds = repetitions(10_000, underThreadSanitizer: 1_000)
     private static let batch = 100
 
-    /// Plays the rounds; gives what `judge` complains of, and stops at the first batch with a complaint. Blocks.
+    /// Plays the rounds, and expects that `judge` complains of none; stops at the first batch with a complaint.
     ///
     /// - Parameters:
     ///   - make: makes the subject of a round.
     ///   - racers: what each thread does to it.
     ///   - judge: what is wrong with it after the race; may wait for its end.
+    /// - Returns: Whether there was no complaint. Otherwise something may be left in a queue for ever.
+    @discardableResult
     static func run<Subject: Sendable>(
         _: Subject.Type,
-        make: (_ round: Int) -> Subject,
+        make: @escaping @Sendable (_ round: Int) -> Subject,
         racers: (@Sendable (Subject) -> Void)...,
-        judge: (Subject) -> [String]
-    ) -> [String] {
-        run(Subject.self, make: make, racers: racers, judge: judge)
+        judge: @escaping @Sendable (Subject) -> [String],
+        _ location: SourceLocation = #_sourceLocation
+    ) async -> Bool {
+        await run(Subject.self, make: make, racers: racers, judge: judge, location)
     }
 
+    @discardableResult
     static func run<Subject: Sendable>(
         _: Subject.Type,
-        make: (_ round: Int) -> Subject,
+        make: @escaping @Sendable (_ round: Int) -> Subject,
         racers: [@Sendable (Subject) -> Void],
-        judge: (Subject) -> [String]
+        judge: @escaping @Sendable (Subject) -> [String],
+        _ location: SourceLocation = #_sourceLocation
+    ) async -> Bool {
+        let complaints = await blocking { play(make, racers, judge) }
+        #expect(complaints.isEmpty, "\(complaints.prefix(5))", sourceLocation: location)
+        return complaints.isEmpty
+    }
+
+    private static func play<Subject: Sendable>(
+        _ make: (_ round: Int) -> Subject,
+        _ racers: [@Sendable (Subject) -> Void],
+        _ judge: (Subject) -> [String]
     ) -> [String] {
         var complaints: [String] = []
         for first in stride(from: 0, to: rounds, by: batch) where complaints.isEmpty {
