@@ -123,6 +123,22 @@ final class Held: Sendable {
     func end(_ value: Int = 1) { completion?.succeed(value) }
 }
 
+/// An operation whose task waits for its cancellation, and then throws it, or gives the value.
+func awaitingCancellation(
+    _ name: String? = nil,
+    begun: Handshake,
+    ended: Counter = Counter(),
+    value: Int? = nil
+) -> AsyncOperation<Int> {
+    AsyncOperation<Int>(name: name) {
+        begun.give()
+        await untilCancelled()
+        ended.increment()
+        guard let value else { throw CancellationError() }
+        return value
+    }
+}
+
 final class Counter: Sendable {
     private let count = VisibleMutex(0)
     var value: Int { count.withLock { $0 } }

@@ -109,12 +109,7 @@ import Interlock
 
     @Test(arguments: [false, true]) func aCancelledTasksAnswerIsTheResult(isValue: Bool) async throws {
         let begun = Handshake()
-        let operation = AsyncOperation<Int>(name: "task") {
-            begun.give()
-            await untilCancelled()
-            if !isValue { try Task.checkCancellation() }
-            return 5
-        }
+        let operation = awaitingCancellation("task", begun: begun, value: isValue ? 5 : nil)
         queue.addOperation(operation)
         await begun.taken()
         operation.cancel()

@@ -161,22 +161,6 @@ import Interlock
         await #expect(throws: JobFailure()) { try await failingHandler.value }
     }
 
-    @Test func aQueueOfOneRunsOneAtATimeInOrder() async throws {
-        queue.maxConcurrentOperationCount = 1
-        let trace = Trace<String>()
-        let operations = (0..<50).map { number in
-            AsyncOperation<Int> { completion in
-                trace.add("begin \(number)")
-                DispatchQueue.global().async {
-                    trace.add("end \(number)")
-                    completion.succeed(number)
-                }
-            }
-        }
-        await blocking { [queue] in queue.addOperations(operations, waitUntilFinished: true) }
-        #expect(trace.events == (0..<50).flatMap { ["begin \($0)", "end \($0)"] })
-    }
-
     // MARK: Lifetimes
 
     @Test(arguments: [false, true]) func capturesOfTheWorkAreFreedWhenItHasRunOrNeverWill(isCancelled: Bool)

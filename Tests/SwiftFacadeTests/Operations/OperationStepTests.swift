@@ -79,11 +79,7 @@ import Interlock
     /// outer: runs ── cancelled: cancels inner, which fails while it is cancelled ── ends with its own cancellation
     @Test func aCancelledFlatMapCancelsWhatItMadeAndEndsWithItsOwnCancellation() async throws {
         let begun = Handshake()
-        let task = AsyncOperation<Int>(name: "inner") {
-            begun.give()
-            await untilCancelled()
-            throw CancellationError()
-        }
+        let task = awaitingCancellation("inner", begun: begun)
         let handler = AsyncOperation<Int>(name: "inner") { completion in
             completion.onCancel { completion.fail(JobFailure()) }
             begun.give()

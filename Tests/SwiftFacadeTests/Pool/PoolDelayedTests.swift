@@ -11,17 +11,6 @@ import Interlock
 @testable import InterlockSync
 // contract: WorkerPool
 @Suite(.timeLimit(.minutes(10))) struct PoolDelayedTests {
-    /// Delayed work whose runs and whose release are counted.
-    private func work(on pool: WorkerPool, after delay: Duration, _ ran: Counter, _ freed: Counter) throws
-        -> DelayedWork<Void>
-    {
-        let tracked = Tracked(freed: freed)
-        return try pool.after(delay) {
-            tracked.touch()
-            ran.increment()
-        }
-    }
-
     @Test func delayedWorkIsNeverEarlyAndGivesItsValue() async throws {
         let pool = try WorkerPool(threads: 1)
         let begin = ContinuousClock.now
@@ -39,7 +28,7 @@ import Interlock
     @Test func cancellingPreventsTheRunAndReleasesTheWorkAtOnce() async throws {
         let pool = try WorkerPool(threads: 1)
         let (ran, freed) = (Counter(), Counter())
-        let task = try work(on: pool, after: .seconds(3_600), ran, freed)
+        let task = try pool.after(.seconds(3_600), counted(ran, freed))
         #expect(task.cancel())
         #expect(freed.value == 1 && !task.cancel() && pool.info.delayedTasks == 0)
         await #expect(throws: CancellationError.self) { try await task.value }
@@ -65,7 +54,7 @@ import Interlock
     @Test func aDueTaskThatHasNotBegunCanBeCancelled() async throws {
         let held = try HeldPool()
         let (ran, freed) = (Counter(), Counter())
-        let task = try work(on: held.pool, after: .zero, ran, freed)
+        let task = try held.pool.after(.zero, counted(ran, freed))
         await eventually("it is due") { held.pool.info.delayedTasks == 0 }
         #expect(task.cancel() && freed.value == 1)
         try await held.finish()
@@ -76,11 +65,7 @@ import Interlock
         let pool = try WorkerPool(threads: 2)
         let (ran, freed, cancelled) = (Counter(), Counter(), Counter())
         for delay in 0..<300 {
-            let tracked = Tracked(freed: freed)
-            let task = try pool.after(.microseconds(delay)) {
-                tracked.touch()
-                ran.increment()
-            }
+            let task = try pool.after(.microseconds(delay), counted(ran, freed))
             if delay.isMultiple(of: 2) { try await Task.sleep(for: .microseconds(delay)) }
             if task.cancel() { cancelled.increment() }
         }
@@ -110,7 +95,7 @@ import Interlock
     @Test func aClosedPoolRefusesAndClosingAtOnceEndsTheWait() async throws {
         let pool = try WorkerPool(name: "shut", threads: 1)
         let (freed, ran) = (Counter(), Counter())
-        let task = try work(on: pool, after: .seconds(3_600), ran, freed)
+        let task = try pool.after(.seconds(3_600), counted(ran, freed))
         pool.closeNow()
         await #expect(throws: WorkerPoolError.closed(pool: "shut")) { try await task.value }
         try await pool.wait()

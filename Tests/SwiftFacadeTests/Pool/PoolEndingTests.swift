@@ -32,13 +32,7 @@ import Interlock
         let held = try HeldPool()
         let (ran, freed) = (Counter(), Counter())
         for _ in 0..<100 {
-            let tracked = Tracked(freed: freed)
-            #expect(
-                held.pool.submit {
-                    tracked.touch()
-                    ran.increment()
-                }
-            )
+            #expect(held.pool.submit(counted(ran, freed)))
         }
         let back = Trace<@Sendable () -> Void>()
         held.pool.closeNow { back.add($0) }
@@ -167,13 +161,7 @@ import Interlock
             )
             await begun.taken()
             for _ in 0..<100 {
-                let tracked = Tracked(freed: freed)
-                #expect(
-                    pool.submit {
-                        tracked.touch()
-                        ran.increment()
-                    }
-                )
+                #expect(pool.submit(counted(ran, freed)))
             }
             _ = try pool.after(.milliseconds(1)) { ran.increment() }
         }

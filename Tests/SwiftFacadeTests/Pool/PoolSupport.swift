@@ -44,6 +44,15 @@ final class HeldPool: Sendable {
     deinit { release() }
 }
 
+/// A closure whose runs, and whose release, are counted.
+func counted(_ ran: Counter, _ freed: Counter) -> @Sendable () -> Void {
+    let tracked = Tracked(freed: freed)
+    return {
+        tracked.touch()
+        ran.increment()
+    }
+}
+
 /// Blocking forms, for tests in tasks' closures that run on threads of their own.
 func block(_ pool: WorkerPool) { pool.wait() }
 func block(_ pool: WorkerPool, timeout: Duration) -> Bool { pool.wait(timeout: timeout) }

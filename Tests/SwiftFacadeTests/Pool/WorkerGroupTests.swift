@@ -104,13 +104,7 @@ import Interlock
         do {
             let group = WorkerGroup(on: held.pool)
             for _ in 0..<10 {
-                let tracked = Tracked(freed: freed)
-                #expect(
-                    group.submit {
-                        tracked.touch()
-                        ran.increment()
-                    }
-                )
+                #expect(group.submit(counted(ran, freed)))
             }
         }
         try await held.finish()

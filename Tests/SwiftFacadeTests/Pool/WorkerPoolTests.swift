@@ -60,16 +60,8 @@ import Interlock
 
     @Test func everyAcceptedClosureRunsOnceAndIsReleasedOnce() async throws {
         let pool = try WorkerPool(threads: 2)
-        let (alive, freed, ran) = (Counter(), Counter(), Counter())
-        for _ in 0..<5_000 {
-            let tracked = Tracked(alive: alive, freed: freed)
-            #expect(
-                pool.submit {
-                    tracked.touch()
-                    ran.increment()
-                }
-            )
-        }
+        let (freed, ran) = (Counter(), Counter())
+        for _ in 0..<5_000 { #expect(pool.submit(counted(ran, freed))) }
         pool.close()
         try await pool.wait()
         #expect(ran.value == 5_000 && freed.value == 5_000)
@@ -79,14 +71,7 @@ import Interlock
         let pool = try WorkerPool(threads: 1)
         pool.close()
         let (ran, freed) = (Counter(), Counter())
-        do {
-            let tracked = Tracked(freed: freed)
-            let isAccepted = pool.submit {
-                tracked.touch()
-                ran.increment()
-            }
-            #expect(!isAccepted)
-        }
+        #expect(!pool.submit(counted(ran, freed)))
         #expect(freed.value == 1 && ran.value == 0)
     }
 

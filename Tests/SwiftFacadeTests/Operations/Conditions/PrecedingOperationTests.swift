@@ -119,11 +119,7 @@ import Interlock
         how: String
     ) async throws {
         let begun = Handshake()
-        let first = AsyncOperation<Int>(name: "log in") {
-            begun.give()
-            await untilCancelled()
-            throw CancellationError()
-        }
+        let first = awaitingCancellation("log in", begun: begun)
         let operation = work().addCondition(condition { _ in first })
         start(operation, in: place)
         await begun.taken()

@@ -122,11 +122,7 @@ import Interlock
     @Test func theFirstErrorCancelsTheOthersAndIsTheResultOnceTheyHaveEnded() async throws {
         let begun = Handshake()
         let group = GroupOperation<Int>(name: "group")
-        let other = AsyncOperation<Int>(name: "other") {
-            begun.give()
-            await untilCancelled()
-            throw CancellationError()
-        }
+        let other = awaitingCancellation("other", begun: begun)
         try group.add(other)
         try group.add(
             AsyncOperation {
@@ -188,24 +184,19 @@ import Interlock
     // MARK: Cancelling
 
     @Test func cancellingTheGroupCancelsItsChildrenAndWaitsForThem() async throws {
-        let (begun, freed) = (Handshake(), Handshake())
         let group = GroupOperation<Int>(name: "group", limit: 1)
-        let running = AsyncOperation<Int> {
-            begun.give()
-            freed.take()
-            return 1
-        }
-        let waiting = AsyncOperation<Int> { 2 }
+        let held = HeldOperation("running")
+        let (running, waiting) = (held.operation, AsyncOperation<Int> { 2 })
         try group.add(running)
         try group.add(waiting)
         queue.enqueue(group)
-        await begun.taken()
+        await held.begun.taken()
         group.cancel()
         #expect(running.isCancelled && waiting.isCancelled && !group.isFinished)
         #expect(throws: ChildRefused(group: "group", child: "late", reason: .isEnding)) {
             try group.add(AsyncOperation(name: "late") { 3 })
         }
-        freed.give()
+        held.goOn.give()
         await #expect(throws: OperationCancelled(operation: "group")) { try await group.value }
         #expect(running.isFinished && waiting.isFinished)
     }
@@ -230,11 +221,7 @@ import Interlock
     @Test func endedFromOutsideItCancelsItsChildren() async throws {
         let begun = Handshake()
         let group = GroupOperation<Int>()
-        let child = AsyncOperation<Int> {
-            begun.give()
-            await untilCancelled()
-            return 1
-        }
+        let child = awaitingCancellation(begun: begun, value: 1)
         try group.add(child)
         queue.enqueue(group)
         await begun.taken()

@@ -151,11 +151,7 @@ import Interlock
     // The task of an `async` closure answers its cancellation with a value.
     @Test func theEndOfACancelledOperationIsAwaited() async throws {
         let begun = Handshake()
-        let operation = AsyncOperation<Int> {
-            begun.give()
-            await untilCancelled()
-            return 3
-        }
+        let operation = awaitingCancellation(begun: begun, value: 3)
         queue.enqueue(operation)
         await begun.taken()
         let waiter = Task { try await operation.valueOrCancel() }

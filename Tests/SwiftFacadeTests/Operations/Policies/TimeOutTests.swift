@@ -64,19 +64,14 @@ import Interlock
     }
 
     @Test func aClosureIsWaitedForAndItsValueIsNotUsed() async throws {
-        let (begun, goOn) = (Handshake(), Handshake())
-        let operation = AsyncOperation<Int>(name: "slow") {
-            begun.give()
-            goOn.take()
-            return 1
-        }
-        operation.timeOut(after: .seconds(3), clock: clock)
+        let held = HeldOperation("slow")
+        let operation = held.operation.timeOut(after: .seconds(3), clock: clock)
         queue.addOperation(operation)
-        await begun.taken()
+        await held.begun.taken()
         await clock.advanceSleeper(by: .seconds(3))
         await eventually("the work is told") { operation.isCancelled }
         #expect(!operation.isFinished)
-        goOn.give()
+        held.goOn.give()
         await #expect(throws: error) { try await operation.value }
     }
 
@@ -134,20 +129,14 @@ import Interlock
     }
 
     @Test func aCancellationBeforeTheLimitDecides() async throws {
-        let begun = Handshake()
-        let goOn = Handshake()
-        let operation = AsyncOperation<Int>(name: "slow") {
-            begun.give()
-            goOn.take()
-            return 1
-        }
-        operation.timeOut(after: .seconds(3), clock: clock)
+        let held = HeldOperation("slow")
+        let operation = held.operation.timeOut(after: .seconds(3), clock: clock)
         queue.addOperation(operation)
-        await begun.taken()
+        await held.begun.taken()
         operation.cancel()
         // As the alarm does, but before the work ends.
         operation.timeLimitPassed(.seconds(3))
-        goOn.give()
+        held.goOn.give()
         await #expect(throws: OperationCancelled(operation: "slow")) { try await operation.value }
     }
 
