@@ -29,24 +29,6 @@ import Interlock
         #expect(try await operation.value == [0, 1, 2, 3, 4])
     }
 
-    @Test func fiveSleepersTakeLittleMoreThanOneSleep() async throws {
-        let sleep = Duration.milliseconds(300)
-        let blocks = [@Sendable () throws -> Void](
-            repeating: { Thread.sleep(forTimeInterval: 0.3) },
-            count: 5
-        )
-        let operation = ConcurrentBlockOperation(name: "sleepers", blocks)
-        // By hand: a queue would wait for a pool thread, which other tests occupy.
-        let elapsed = await blocking {
-            ContinuousClock().measure {
-                operation.start()
-                _ = operation.wait()
-            }
-        }
-        // Two at a time would take three sleeps.
-        #expect(elapsed >= sleep && elapsed < sleep * 2.5, "took \(elapsed)")
-    }
-
     @Test func theCompletionFiresOnceAfterTheLast() async throws {
         let goOn = Handshake()
         let ended = Counter()
