@@ -22,7 +22,7 @@ import Interlock
     }()
 
     /// Its closure gives 1; that of a completion-handler operation keeps its completion until the end of the operation.
-    private static func make(_ kind: Kind, ran: Counter = Counter()) -> AsyncOperation<Int> {
+    static func make(_ kind: Kind, ran: Counter = Counter()) -> AsyncOperation<Int> {
         switch kind {
         case .block: return AsyncOperation { ran.increment() }
         case .task:
@@ -52,11 +52,7 @@ import Interlock
     @Test(arguments: Kind.allCases) func startCancelAndFinishEndItOnce(kind: Kind) async {
         await Race.run(
             Raced.self,
-            make: { _ in
-                let raced = Raced(Self.make(kind))
-                Self.dependents.addOperation(raced.dependent)
-                return raced
-            },
+            make: { _ in Raced(Self.make(kind)) { Self.dependents.addOperation($0) } },
             racers: { raced in raced.operation.start() },
             { $0.operation.cancel() },
             { if $0.operation.finish(.success(2)) { $0.accepted.increment() } },
@@ -72,11 +68,7 @@ import Interlock
         let tested = queue.make(nil)
         await Race.run(
             Raced.self,
-            make: { _ in
-                let raced = Raced(Self.make(kind))
-                tested.add(raced.dependent)
-                return raced
-            },
+            make: { _ in Raced(Self.make(kind)) { tested.add($0) } },
             racers: { tested.add($0.operation) },
             { $0.operation.cancel() },
             { if $0.operation.finish(.success(2)) { $0.accepted.increment() } },
@@ -99,8 +91,8 @@ import Interlock
 
         init() {
             let box = VisibleBox<Completion<Int>>()
-            raced = Raced(AsyncOperation<Int> { completion in box.value.withLock { $0 = completion } })
-            OperationRaceTests.dependents.addOperation(raced.dependent)
+            let operation = AsyncOperation<Int> { completion in box.value.withLock { $0 = completion } }
+            raced = Raced(operation) { OperationRaceTests.dependents.addOperation($0) }
             raced.operation.start()
             let completion = box.value.withLock { $0.take()! }
             copies = VisibleMutex([completion, completion])
@@ -165,9 +157,8 @@ import Interlock
         await Race.run(
             Raced.self,
             make: { _ in
-                let raced = Raced(Self.make(.subclass))
+                let raced = Raced(Self.make(.subclass)) { Self.dependents.addOperation($0) }
                 raced.operation.start()
-                Self.dependents.addOperation(raced.dependent)
                 return raced
             },
             racers: { if $0.operation.finish(.success(2)) { $0.accepted.increment() } },

@@ -34,9 +34,13 @@ private final class RacedPolicy: Sendable {
     let (begun, wrong) = (Counter(), Counter())
     let isRefused, isLimited: Bool
 
-    init(_ round: Int, _ make: (RacedPolicy.Counters) -> AsyncOperation<Int>) {
+    init(
+        _ round: Int,
+        in queue: any QueueUnderTest,
+        _ make: (RacedPolicy.Counters) -> AsyncOperation<Int>
+    ) {
         let counters = Counters(begun: begun, wrong: wrong)
-        raced = Raced(make(counters))
+        raced = Raced(make(counters)) { queue.add($0) }
         cancels = round % 4 == 1 || round % 4 == 3
         finishes = Self.finishes(round)
         isRefused = round % 3 == 0
@@ -67,31 +71,13 @@ private final class RacedPolicy: Sendable {
 
 // contract: AsyncOperation
 @Suite(.timeLimit(.minutes(10)), .serialized) struct PolicyRaceTests {
-    enum Work: CaseIterable { case block, task, handler }
+    typealias Work = OperationRaceTests.Kind
+
+    private static let works: [Work] = [.block, .task, .handler]
 
     // MARK: Time-out
 
-    /// Its work gives 1; that of a function never ends by itself.
-    private static func make(_ work: Work, _ counters: RacedPolicy.Counters) -> AsyncOperation<Int> {
-        switch work {
-        case .block: return AsyncOperation { counters.begun.increment() }
-        case .task:
-            return AsyncOperation {
-                await Task.yield()
-                return counters.begun.increment()
-            }
-        case .handler:
-            let kept = VisibleBox<Completion<Int>>()
-            let operation = AsyncOperation<Int> { completion in
-                counters.begun.increment()
-                kept.value.withLock { $0 = completion }
-            }
-            operation.onFinish { _ in kept.value.withLock { $0 = nil } }
-            return operation
-        }
-    }
-
-    @Test(arguments: QueueKind.all, Work.allCases) func theLimitRacesWithAddingCancelAndFinish(
+    @Test(arguments: QueueKind.all, works) func theLimitRacesWithAddingCancelAndFinish(
         kind: QueueKind,
         work: Work
     ) async {
@@ -99,12 +85,10 @@ private final class RacedPolicy: Sendable {
         let isClean = await Race.run(
             RacedPolicy.self,
             make: { round in
-                let subject = RacedPolicy(round) { counters in
-                    Self.make(work, counters)
+                RacedPolicy(round, in: queue) { counters in
+                    OperationRaceTests.make(work, ran: counters.begun)
                         .timeOut(after: .seconds(1), clock: HastyClock(turns: round % 5))
                 }
-                queue.enqueue(subject.raced.dependent)
-                return subject
             },
             racers: { queue.enqueue($0.raced.operation) },
             { $0.end() },
@@ -153,13 +137,13 @@ private final class RacedPolicy: Sendable {
                     return try attempt(own.operation)
                 }
             // No end waits for the work.
-            case .handler: AsyncOperation(retry: policy) { $0(Result { try attempt(nil) }) }
+            case .handler, .subclass: AsyncOperation(retry: policy) { $0(Result { try attempt(nil) }) }
             }
         own.set(operation)
         return operation
     }
 
-    @Test(arguments: QueueKind.all, Work.allCases) func attemptsRaceWithTheLimitCancelAndFinish(
+    @Test(arguments: QueueKind.all, works) func attemptsRaceWithTheLimitCancelAndFinish(
         kind: QueueKind,
         work: Work
     ) async {
@@ -167,15 +151,13 @@ private final class RacedPolicy: Sendable {
         let isClean = await Race.run(
             RacedPolicy.self,
             make: { round in
-                let subject = RacedPolicy(round) { counters in
+                RacedPolicy(round, in: queue) { counters in
                     let operation = Self.retried(work, round, counters)
                     if RacedPolicy.isLimited(round) {
                         operation.timeOut(after: .seconds(1), clock: HastyClock(turns: round % 7))
                     }
                     return operation
                 }
-                queue.enqueue(subject.raced.dependent)
-                return subject
             },
             racers: { queue.enqueue($0.raced.operation) },
             { $0.end() },
@@ -199,9 +181,9 @@ private final class RacedPolicy: Sendable {
         let first: RacedPolicy
         let second: AsyncOperation<Int>
 
-        init(_ round: Int, _ categories: [ExclusionCategory], _ crowd: Crowd) {
-            first = RacedPolicy(round) { counters in
-                PolicyRaceTests.make(.handler, counters)
+        init(_ round: Int, in queue: any QueueUnderTest, _ categories: [ExclusionCategory], _ crowd: Crowd) {
+            first = RacedPolicy(round, in: queue) { counters in
+                OperationRaceTests.make(.handler, ran: counters.begun)
                     .timeOut(after: .seconds(1), clock: HastyClock(turns: round % 5))
             }
             second = AsyncOperation {
@@ -223,11 +205,7 @@ private final class RacedPolicy: Sendable {
         ]
         let isClean = await Race.run(
             Rivals.self,
-            make: { round in
-                let rivals = Rivals(round, categories, crowd)
-                queue.enqueue(rivals.first.raced.dependent)
-                return rivals
-            },
+            make: { round in Rivals(round, in: queue, categories, crowd) },
             racers: { queue.enqueue($0.first.raced.operation) },
             { queue.enqueue($0.second) },
             { $0.first.end() },
@@ -250,7 +228,7 @@ private final class RacedPolicy: Sendable {
             RacedPolicy.self,
             make: { round in
                 let asked = Counter()
-                let subject = RacedPolicy(round) { counters in
+                return RacedPolicy(round, in: queue) { counters in
                     AsyncOperation<Int> {
                         if round % 3 == 0 { counters.wrong.increment() }
                         return counters.begun.increment()
@@ -262,8 +240,6 @@ private final class RacedPolicy: Sendable {
                         }
                     )
                 }
-                queue.enqueue(subject.raced.dependent)
-                return subject
             },
             racers: { queue.enqueue($0.raced.operation) },
             { $0.end() },

@@ -90,7 +90,8 @@ final class Raced: Sendable {
     private let ended = Handshake()
     private let late = VisibleBox<AsyncOperation<Int>>()
 
-    init(_ operation: AsyncOperation<Int>, ran: Counter? = nil) {
+    /// - Parameter add: adds the dependent to a queue.
+    init(_ operation: AsyncOperation<Int>, add: (Operation) -> Void) {
         self.operation = operation
         operation.name = "raced"
         let counter = dependentRan
@@ -107,6 +108,7 @@ final class Raced: Sendable {
             blocks.increment()
             ended.give()
         }
+        add(dependent)
     }
 
     /// One more dependent, of a racer.
