@@ -46,15 +46,6 @@ import Interlock
             #expect(seen == "target")
         }
     }
-    // contract: GCD
-    @Test func enteringAConcurrentQueueAgainIsReported() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            func twice(_ queue: DispatchQueue) { GCD.sync(on: queue) { GCD.sync(on: queue) {} } }
-            alarm(240)
-            twice(GCD.concurrentQueue(label: "wide"))
-        }
-        #expect(sentence(result).contains("interlock: GCD.sync(on: \"wide\"): would wait for itself"))
-    }
 
     // MARK: Groups
 

@@ -67,18 +67,6 @@ import Interlock
         #expect(await arrival.take() == ("work", "delivery"))
     }
 
-    @Test func aClosureIsRunAndItsValueDelivered() async {
-        let (work, delivery) = (named("work"), named("delivery"))
-        let arrival = Promise<Int>()
-        GCD.run(on: work, deliverOn: delivery) {
-            let base = 20
-            return Self.fibonacci(base)
-        } completion: { (value: Int) in
-            arrival.fulfil(value)
-        }
-        #expect(await arrival.take() == 6765)
-    }
-
     @Test func theDefaultDeliveryIsTheMainQueue() async {
         let key = key
         DispatchQueue.main.setSpecific(key: key, value: "main")

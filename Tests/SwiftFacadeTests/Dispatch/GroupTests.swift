@@ -41,22 +41,6 @@ import Interlock
         #expect(try await group.waitReport(timeout: nil).isFinished)
     }
 
-    @Test func leavingTwiceIsReportedWithTheTokensOrigin() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            let group = DispatchGroup()
-            group.enter()
-            let token = group.enterToken("thumbnail", file: "Photos.swift", line: 12)
-            token.leave()
-            token.leave()
-        }
-        #expect(
-            sentence(result).contains(
-                "interlock: LeaveToken.leave(\"thumbnail\"): left twice; it was made at Photos.swift:12"
-            )
-        )
-        #expect(sentence(result).contains("has left group DispatchGroup 0x"))
-    }
-
     @Test func aTokenDroppedWithoutLeavingIsReportedAndTheGroupBalances() async {
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
             let group = DispatchGroup()

@@ -75,6 +75,17 @@ func hold(_ queue: DispatchQueue) async -> Handshake {
     return goOn
 }
 
+/// Has `queue` run a blocking job that ends when the event that is returned happens. The job has begun.
+func hold(_ queue: InterlockQueue, name: String? = nil) -> Event {
+    let (begun, end) = (Event(), Event())
+    queue.job(name: name, isBlocking: true) {
+        begun.happen()
+        end.wait()
+    }
+    begun.wait()
+    return end
+}
+
 /// A runner whose one permit is held until the handshake is given.
 func heldRunner(
     on queue: DispatchQueue = .global(qos: .utility)
@@ -87,6 +98,42 @@ func heldRunner(
     }
     await begun.taken()
     return (runner, goOn)
+}
+
+/// An operation of a test: tells when its work begins, and ends when it is told to; abandoned, if this goes.
+final class Held: Sendable {
+    let operation: AsyncOperation<Int>
+    let begun = Handshake()
+    private let kept = VisibleBox<Completion<Int>>()
+
+    init(_ name: String? = nil, _ categories: ExclusionCategory...) {
+        operation = AsyncOperation<Int>(name: name) { [kept, begun] completion in
+            kept.value.withLock { $0 = completion }
+            begun.give()
+        }
+        for category in categories { operation.excludes(category) }
+    }
+
+    /// Once the work has begun.
+    var completion: Completion<Int>? { kept.value.withLock { $0 } }
+
+    func end(_ value: Int = 1) { completion?.succeed(value) }
+}
+
+/// An operation whose task waits for its cancellation, and then throws it, or gives the value.
+func awaitingCancellation(
+    _ name: String? = nil,
+    begun: Handshake,
+    ended: Counter = Counter(),
+    value: Int? = nil
+) -> AsyncOperation<Int> {
+    AsyncOperation<Int>(name: name) {
+        begun.give()
+        await untilCancelled()
+        ended.increment()
+        guard let value else { throw CancellationError() }
+        return value
+    }
 }
 
 final class Counter: Sendable {
@@ -166,4 +213,31 @@ func refuseThreads(spare: Int = 0) {
 
 func sentence(_ result: ExitTest.Result?) -> String {
     String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+}
+
+/// A call that ends the process, and what is reported of it. A suite makes each call of its table in a child.
+struct Misuse: Sendable {
+    let name: String
+    private let reports: [String]
+    private let call: @Sendable () async throws -> Void
+
+    init(_ name: String, _ reports: String..., call: @escaping @Sendable () async throws -> Void) {
+        (self.name, self.reports, self.call) = (name, reports, call)
+    }
+
+    /// In the child. What the call starts on other threads has a minute; an alarm ends a hang.
+    func happen() async throws {
+        alarm(240)
+        try await call()
+        try await Task.sleep(for: .seconds(60))
+    }
+
+    /// Expects each of the reports in what the child has written.
+    func expectReport(in result: ExitTest.Result?, _ location: SourceLocation = #_sourceLocation) {
+        for report in reports { #expect(sentence(result).contains(report), sourceLocation: location) }
+    }
+}
+
+extension [Misuse] {
+    subscript(name: String) -> Misuse { first { $0.name == name }! }
 }

@@ -73,18 +73,6 @@ import Interlock
         try await below.value
     }
 
-    @Test func aCycleThroughJobsIsReported() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            let queue = InterlockQueue(name: "told")
-            let top = AsyncOperation(name: "top") { 1 }
-            let job = top.asJob(in: queue)
-            // In another queue, and two jobs further.
-            let last = InterlockQueue(name: "far").job(after: job.then { $0 }) { $0 }
-            top.addDependency(last.asOperation(name: "face"))
-        }
-        #expect(sentence(result).contains("\"top\" → \"face\" → \"top\""))
-    }
-
     @Test func anOperationBelowAnotherJobIsNoCycle() async throws {
         let top = AsyncOperation(name: "top") { 1 }
         let middle = AsyncOperation(name: "middle") { 1 }

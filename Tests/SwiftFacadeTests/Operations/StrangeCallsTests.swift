@@ -78,14 +78,6 @@ import Testing
         #expect(try await job.value == 1)
     }
 
-    @Test func oneOperationGivesACategoryOneLimit() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            let one = ExclusionCategory("disk", limit: 1)
-            AsyncOperation<Int>(name: "both") { 1 }.excludes(one, ExclusionCategory("disk", limit: 2))
-        }
-        #expect(sentence(result).contains("the category \"disk\" is given a limit of 1, and another one"))
-    }
-
     @Test func hooksRunInOrderAndAreTakenBack() {
         var hooks = EndHooks<Int>()
         let ids = (0..<100).map { hooks.add($0) }

@@ -87,11 +87,7 @@ import Interlock
 
     @Test func itsRunningWorkIsCancelled() async throws {
         let begun = Handshake()
-        let above = AsyncOperation<Int>(name: "above") {
-            begun.give()
-            await untilCancelled()
-            throw CancellationError()
-        }
+        let above = awaitingCancellation("above", begun: begun)
         above.cancelsUnneeded = true
         let below = above.then { $0 }
         let queue = OperationQueue()

@@ -279,13 +279,7 @@ private actor Record {
         )
     }
 
-    @Test func claimingTheIsolationOfAnotherIsReported() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            alarm(240)
-            let executor = SerialPoolExecutor(on: try WorkerPool(name: "actors", threads: 1))
-            executor.checkIsolated()
-        }
-        #expect(sentence(result).contains("SerialPoolExecutor.checkIsolated(\"actors\"): "))
+    @Test func theIsolationOfItsJobsMayBeClaimed() async {
         await #expect(processExitsWith: .success) {
             alarm(240)
             let executor = try ThreadExecutor()

@@ -61,9 +61,7 @@ import Interlock
             #expect(value == nil)
         }
         #expect(freed.value == 1, "released by the wait, while the pool still holds the empty job")
-        held.release()
-        held.pool.close()
-        try await held.pool.wait()
+        try await held.finish()
         #expect(ran.value == 0)
     }
 
@@ -219,9 +217,7 @@ import Interlock
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
         #expect(freed.value == 1, "released before the pool comes to it")
-        held.release()
-        held.pool.close()
-        try await held.pool.wait()
+        try await held.finish()
         #expect(ran.value == 0)
     }
 

@@ -93,17 +93,6 @@ import Interlock
         #expect(try await runner.run { DispatchQueue.getSpecific(key: key) } == "own")
     }
 
-    @Test func aLimitBelowOneIsReported() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            _ = BoundedRunner(limit: 0)
-        }
-        #expect(
-            sentence(result).contains(
-                "interlock: BoundedRunner.init(limit: 0): at least one job must be allowed at a time"
-            )
-        )
-    }
-
     @Test func jobsSubmittedByManyThreadsAllRun() async throws {
         let runner = BoundedRunner(limit: 3, on: .global(qos: .utility))
         let (crowd, ran) = (Crowd(), Counter())

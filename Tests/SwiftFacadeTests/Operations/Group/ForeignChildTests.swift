@@ -34,25 +34,6 @@ import Interlock
         #expect(behind.pathClosed(by: group) == nil, "the edge is gone")
     }
 
-    @Test func theNamesOfAllInTheCycleAreReported() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            let group = GroupOperation<Int>(name: "group")
-            let (above, behind) = (
-                group.then(name: "above") { $0 }, AsyncOperation<Int>(name: "behind") { 1 }
-            )
-            let child = BlockOperation {}
-            child.name = "child"
-            try group.add(other: child)
-            child.addDependency(behind)
-            behind.addDependency(above)
-        }
-        #expect(
-            sentence(result).contains(
-                #""behind" → "above" → "group" → "child" → "behind""#
-            )
-        )
-    }
-
     @Test func groupsInGroupsAndSeveralChildrenAreSeen() throws {
         let (outer, inner) = (GroupOperation<Int>(name: "outer"), GroupOperation<Int>(name: "inner"))
         let behind = AsyncOperation<Int>(name: "behind") { 1 }

@@ -46,13 +46,7 @@ import Interlock
         let queue = serial()
         let begun = Handshake()
         let group = GroupOperation<Int>(name: "group", on: queue)
-        try group.add(
-            AsyncOperation {
-                begun.give()
-                await untilCancelled()
-                throw CancellationError()
-            }
-        )
+        try group.add(awaitingCancellation(begun: begun))
         let waiting = AsyncOperation<Int> { 1 }
         try group.add(waiting)
         queue.enqueue(group)

@@ -48,16 +48,6 @@ import Interlock
         #expect(queue.explainWaiting().entries.isEmpty)
     }
 
-    @Test func aChildThatComesToWaitForItsGroupIsReported() async throws {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            let group = GroupOperation<Int>(name: "group")
-            let child = AsyncOperation(name: "child") { 1 }
-            try group.add(child)
-            child.addDependency(group)
-        }
-        #expect(sentence(result).contains("closes a cycle"))
-    }
-
     @Test func theChildrenThatAGroupWaitsForAreTold() async throws {
         let child = HeldOperation("child")
         let group = GroupOperation<Int>(name: "group")
