@@ -88,8 +88,8 @@ let package = Package(
     cxxLanguageStandard: .cxx17
 )
 
-// The comparison is built with optimisation, which would take minutes for the other tests:
-// INTERLOCK_COMPARE=1 swift test -c release --filter ThroughputComparison
+// The comparison needs a release build, in which the other tests, which are @testable, do not
+// build: INTERLOCK_COMPARE=1 swift test -c release --filter ThroughputComparison
 if Context.environment["INTERLOCK_COMPARE"] != nil {
     package.targets.removeAll { $0.name == "InterlockTests" }
 }

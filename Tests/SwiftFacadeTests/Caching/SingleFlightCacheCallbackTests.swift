@@ -7,6 +7,7 @@ import Foundation
 import Testing
 
 import Interlock
+@testable import InterlockPool
 // contract: SingleFlightCache, WorkerPool
 @Suite(.timeLimit(.minutes(10))) struct SingleFlightCacheCallbackTests {
     private let queue = GCD.serialQueue(label: "delivery")

@@ -6,6 +6,7 @@ import Foundation
 import Testing
 
 import Interlock
+@testable import InterlockPool
 // contract: CircularComputation, GCD
 @Suite struct SingleFlightCacheCycleTests {
     @Test(.timeLimit(.minutes(10))) func aComputationThatAsksForItselfIsRefused() async throws {

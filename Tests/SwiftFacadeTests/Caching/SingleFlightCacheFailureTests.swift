@@ -6,6 +6,7 @@ import Foundation
 import Testing
 
 import Interlock
+@testable import InterlockPool
 // contract: SingleFlightCache
 @Suite(.timeLimit(.minutes(10))) struct SingleFlightCacheFailureTests {
     private static func ask(_ cache: SingleFlightCache<Int, Int>, _ compute: () throws -> Int) throws -> Int {

@@ -8,6 +8,7 @@ import Synchronization
 import Testing
 
 import Interlock
+@testable import InterlockPool
 
 struct Refusal: Error, Equatable {
     let number: Int

@@ -6,6 +6,7 @@ import Foundation
 import Testing
 
 import Interlock
+@testable import InterlockPool
 // contract: SingleFlightCache, SingleFlightTimedOut
 @Suite(.timeLimit(.minutes(10))) struct SingleFlightCacheWaitTests {
     private static let soon = Duration.milliseconds(5)

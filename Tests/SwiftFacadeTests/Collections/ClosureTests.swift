@@ -9,6 +9,7 @@ import Foundation
 import Testing
 
 import Interlock
+@testable import InterlockSync
 
 /// Where the foreign code runs.
 // One thread.

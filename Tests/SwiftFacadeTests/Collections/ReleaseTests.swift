@@ -9,6 +9,7 @@ import Synchronization
 import Testing
 
 import Interlock
+@testable import InterlockSync
 
 // One thread at a time: each test lets a subscription's queue rest while elements die.
 private final class Witness: @unchecked Sendable {

@@ -8,6 +8,7 @@ import Synchronization
 import Testing
 
 import Interlock
+@testable import InterlockSync
 
 /// The scenario: made once however many are first, adding is a write, reading is a copy.
 private final class PhotoManager: Sendable {

@@ -7,6 +7,7 @@ import Foundation
 import Testing
 
 import Interlock
+@testable import InterlockOperations
 // contract: GCD
 @Suite(.timeLimit(.minutes(10))) struct CheckedSyncTests {
     @Test func valuesAndErrorsPassThrough() throws {

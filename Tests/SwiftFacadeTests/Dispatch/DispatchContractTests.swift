@@ -6,6 +6,7 @@ import Foundation
 import Testing
 
 import Interlock
+@testable import InterlockOperations
 
 @Suite(.timeLimit(.minutes(10))) struct DispatchContractTests {
     // queue:  [work begun.......................] value

@@ -7,6 +7,7 @@ import Foundation
 import Testing
 
 import Interlock
+@testable import InterlockOperations
 // contract: DelayedWork, GCD
 @Suite(.timeLimit(.minutes(10))) struct GCDTests {
     private static func fibonacci(_ number: Int) -> Int {

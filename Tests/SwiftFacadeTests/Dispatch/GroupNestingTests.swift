@@ -7,6 +7,7 @@ import Foundation
 import Testing
 
 import Interlock
+@testable import InterlockOperations
 // contract: RunningJob
 @Suite(.timeLimit(.minutes(10))) struct GroupNestingTests {
     // MARK: Results

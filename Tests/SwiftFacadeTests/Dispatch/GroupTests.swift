@@ -7,6 +7,7 @@ import Foundation
 import Testing
 
 import Interlock
+@testable import InterlockOperations
 // contract: Completion, GroupWaitReport, LeaveToken, RunningJob
 @Suite(.timeLimit(.minutes(10))) struct GroupTests {
     // MARK: Tokens

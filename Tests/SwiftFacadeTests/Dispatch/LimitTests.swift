@@ -8,6 +8,9 @@ import Foundation
 import Testing
 
 import Interlock
+@testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 // contract: DelayedWork, GCD
 @Suite(.timeLimit(.minutes(10))) struct LimitTests {
     private let past = ContinuousClock.now - .seconds(1)

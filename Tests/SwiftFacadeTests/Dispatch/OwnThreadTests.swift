@@ -7,6 +7,9 @@ import Foundation
 import Testing
 
 import Interlock
+@testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 
 @Suite struct OwnThreadTests {
     /// What fits into 15 bytes, in whole characters.

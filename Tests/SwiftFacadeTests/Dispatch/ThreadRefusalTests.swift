@@ -7,6 +7,9 @@ import Foundation
 import Testing
 
 import Interlock
+@testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 // contract: ConcurrentBlockOperation, PriorityInheritingMutex, ThreadUnavailable
 @Suite(.timeLimit(.minutes(10))) struct ThreadRefusalTests {
     @Test(arguments: [0, 1]) func concurrentMapGoesOnWithTheThreadsThereAre(spare: Int) async {

@@ -6,6 +6,9 @@ import Foundation
 import Testing
 
 import Interlock
+@testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 
 struct Broken: Error, Equatable { var number = 0 }
 // contract: InterlockQueue, Job

@@ -8,6 +8,7 @@ import Synchronization
 import Testing
 
 import Interlock
+@testable import InterlockSync
 // contract: AsyncMutex
 @Suite(.timeLimit(.minutes(10))) struct AsyncMutexTests {
     /// A task that holds a mutex, suspended, until it is let go.

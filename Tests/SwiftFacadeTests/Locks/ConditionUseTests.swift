@@ -7,6 +7,7 @@ import Synchronization
 import Testing
 
 import Interlock
+@testable import InterlockSync
 
 /// The guide's: at most `capacity` elements between threads and tasks, first in, first out.
 private final class BoundedBuffer<Element: Sendable>: Sendable {

@@ -5,6 +5,8 @@
 import Interlock
 import Synchronization
 import Testing
+
+@testable import InterlockSync
 // contract: Latch
 @Suite(.timeLimit(.minutes(10))) struct LatchTests {
     @Test func itOpensAtZeroForThreadsAndTasksAndStaysOpen() async throws {

@@ -6,6 +6,7 @@ import CInterlock
 import Testing
 
 import Interlock
+@testable import InterlockSync
 // contract: ReadWriteLock
 @Suite struct NameTests {
     @Test func objectsAnswerWithTheNameThatTheyWereMadeWith() {

@@ -8,6 +8,7 @@ import Synchronization
 import Testing
 
 import Interlock
+@testable import InterlockSync
 // contract: PriorityInheritingMutex
 @Suite(.serialized, .timeLimit(.minutes(10))) struct PriorityInheritingMutexSuspendingTests {
     /// A thread that holds a mutex until it is let go.

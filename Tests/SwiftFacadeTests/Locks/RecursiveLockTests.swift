@@ -6,6 +6,8 @@ import CInterlock
 import Interlock
 import Testing
 
+@testable import InterlockSync
+
 // contract: RecursiveLock
 @Suite struct RecursiveLockTests {
     /// Whether another thread may take it, by every call.

@@ -6,6 +6,7 @@ import Foundation
 import Testing
 
 import Interlock
+@testable import InterlockOperations
 
 /// An operation that runs until it is let go.
 struct HeldOperation {

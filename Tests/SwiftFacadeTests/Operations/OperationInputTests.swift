@@ -6,6 +6,7 @@ import Foundation
 import Testing
 
 import Interlock
+@testable import InterlockOperations
 // contract: DependencyPolicy, OperationInputMissing, OperationUpstream, Upstream, AsyncOperation
 @Suite(.timeLimit(.minutes(10))) struct OperationInputTests {
     let queue = OperationQueue()

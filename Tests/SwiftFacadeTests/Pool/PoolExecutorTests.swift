@@ -6,6 +6,7 @@ import Foundation
 import Testing
 
 import Interlock
+@testable import InterlockPool
 
 /// An actor on an executor of the toolkit. Its count is wrong if two of its jobs run at a time.
 private actor Record {

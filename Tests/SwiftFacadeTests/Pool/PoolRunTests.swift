@@ -8,6 +8,7 @@ import Foundation
 import Testing
 
 import Interlock
+@testable import InterlockPool
 // contract: WorkerPool, WorkerPoolError, WorkerPoolRunError
 @Suite(.timeLimit(.minutes(10))) struct PoolRunTests {
     /// The blocking form, out of reach of the suspending one.

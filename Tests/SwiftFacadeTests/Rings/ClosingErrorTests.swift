@@ -6,6 +6,7 @@ import CInterlock
 import Testing
 
 import Interlock
+@testable import InterlockSync
 // contract: MPMCRing, SPSCRing
 @Suite(.timeLimit(.minutes(10))) struct ClosingErrorTests {
     struct Broken: Error, Equatable { var number = 1 }

@@ -7,6 +7,7 @@ import Synchronization
 import Testing
 
 import Interlock
+@testable import InterlockSync
 // contract: Handoff, MPMCRing, SPSCRing
 @Suite(.timeLimit(.minutes(10))) struct RingContractTests {
     /// tasks:    0 joins   1 joins   2 joins   …

@@ -15,6 +15,7 @@ import Synchronization
 import Testing
 
 import Interlock
+@testable import InterlockSync
 // contract: MPMCRing
 @Suite(.timeLimit(.minutes(10))) struct RingOrderTests {
     private static let passes = 1_024

@@ -8,6 +8,7 @@ import Foundation
 import Testing
 
 import Interlock
+@testable import InterlockSync
 
 /// The two forms of a wait.
 enum WaitForm: CaseIterable, Sendable {

@@ -9,6 +9,7 @@ import Synchronization
 import Testing
 
 import Interlock
+@testable import InterlockSync
 
 @Suite(.timeLimit(.minutes(10))) struct SuspendingRingTests {
     // contract: MPMCRing, SPSCRing

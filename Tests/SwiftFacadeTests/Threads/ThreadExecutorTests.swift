@@ -6,6 +6,7 @@ import Foundation
 import Testing
 
 import Interlock
+@testable import InterlockPool
 
 private actor Pinned {
     nonisolated let thread: ThreadExecutor

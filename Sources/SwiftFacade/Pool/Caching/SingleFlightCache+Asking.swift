@@ -234,7 +234,7 @@ extension SingleFlightCache {
     }
 
     /// The number of waiters for `key`, with a thread that computes it; for tests.
-    package func waiters(forKey key: Key) -> Int {
+    func waiters(forKey key: Key) -> Int {
         state.withReadLock { $0.flights[key]?.waiters ?? 0 }
     }
 }

@@ -7,6 +7,7 @@ import Foundation
 import Testing
 
 import Interlock
+@testable import InterlockOperations
 // contract: BoundedRunner, RunnerJob
 @Suite(.timeLimit(.minutes(10))) struct BoundedRunnerTests {
     // MARK: The limit and the order

@@ -7,6 +7,7 @@ import Foundation
 import Testing
 
 import Interlock
+@testable import InterlockOperations
 
 /// The two ends of a pipe or a pair of sockets, both without blocking. They are closed with the object.
 final class Ends: Sendable {

@@ -9,6 +9,9 @@ import Synchronization
 import Testing
 
 import Interlock
+@testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 
 /// The queues that the events come on.
 enum EventQueue: CaseIterable, Sendable {

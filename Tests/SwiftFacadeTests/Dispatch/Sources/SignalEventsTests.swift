@@ -7,6 +7,7 @@ import Foundation
 import Testing
 
 import Interlock
+@testable import InterlockOperations
 
 @Suite(.serialized, .timeLimit(.minutes(10))) struct SignalEventsTests {
     /// Whether the default action is installed.

@@ -7,6 +7,7 @@ import Foundation
 import Testing
 
 import Interlock
+@testable import InterlockOperations
 // contract: Debouncer, DeliveryEdges, Throttler
 @Suite(.timeLimit(.minutes(10))) struct DebouncerTests {
     let clock = ManualClock()

@@ -6,6 +6,7 @@ import Dispatch
 import Testing
 
 import Interlock
+@testable import InterlockOperations
 
 /// A clock that stands still until it is moved, and the timers on it.
 final class ManualTimers: TimerPort {

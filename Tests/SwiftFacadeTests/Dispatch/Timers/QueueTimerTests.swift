@@ -6,6 +6,7 @@ import Dispatch
 import Testing
 
 import Interlock
+@testable import InterlockOperations
 // contract: GCD, QueueTimer, TimerTick
 @Suite(.timeLimit(.minutes(10))) struct QueueTimerTests {
     let port = ManualTimers()

@@ -6,6 +6,7 @@ import Dispatch
 import Testing
 
 import Interlock
+@testable import InterlockOperations
 // contract: GCD, TimerTicks
 @Suite(.timeLimit(.minutes(10))) struct TimerTicksTests {
     let port = ManualTimers()

@@ -7,6 +7,7 @@ import Foundation
 import Testing
 
 import Interlock
+@testable import InterlockOperations
 
 // contract: GroupOperation
 @Suite(.timeLimit(.minutes(10))) struct ForeignChildTests {

@@ -6,6 +6,7 @@ import Foundation
 import Testing
 
 import Interlock
+@testable import InterlockOperations
 // contract: ChildRefused, FailurePolicy, WaitReason, GroupOperation
 @Suite(.timeLimit(.minutes(10))) struct GroupOperationTests {
     let queue = OperationQueue()

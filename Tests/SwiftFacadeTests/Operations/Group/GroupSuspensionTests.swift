@@ -6,6 +6,7 @@ import Foundation
 import Testing
 
 import Interlock
+@testable import InterlockOperations
 
 /// Where the children of a group run, one at a time.
 enum ChildHome: CaseIterable {

@@ -6,6 +6,7 @@
 import Foundation
 
 import Interlock
+@testable import InterlockOperations
 
 /// The categories of one run, with names of their own: two runs do not exclude each other.
 final class GraphCategories: Sendable {

@@ -6,6 +6,7 @@ import Foundation
 import Testing
 
 import Interlock
+@testable import InterlockOperations
 
 /// Notes each event of an observer by name.
 func recorder(_ trace: Trace<String>) -> OperationObserver {

@@ -14,6 +14,7 @@ import Foundation
 import Testing
 
 import Interlock
+@testable import InterlockOperations
 
 /// Keeps what an operation goes on with until it is told.
 private final class KeptPlace: ResumingQueue {

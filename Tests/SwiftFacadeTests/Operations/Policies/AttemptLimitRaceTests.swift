@@ -6,6 +6,7 @@ import Foundation
 import Testing
 
 import Interlock
+@testable import InterlockOperations
 // contract: RetryPolicy, AsyncOperation
 @Suite(.timeLimit(.minutes(10)), .serialized) struct AttemptLimitRaceTests {
     private final class Subject: Sendable {

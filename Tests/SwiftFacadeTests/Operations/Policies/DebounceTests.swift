@@ -6,6 +6,7 @@ import Foundation
 import Testing
 
 import Interlock
+@testable import InterlockOperations
 // contract: OperationDebouncer, OperationSuperseded, OperationThrottler, AsyncOperation
 @Suite(.timeLimit(.minutes(10))) struct DebounceTests {
     let queue = OperationQueue()

@@ -6,6 +6,7 @@ import Foundation
 import Testing
 
 import Interlock
+@testable import InterlockOperations
 // contract: RepeatPolicy, RetryPolicy, WaitReason, AsyncOperation
 @Suite(.timeLimit(.minutes(10))) struct RetryTests {
     enum Kind: CaseIterable { case handler, block, task }

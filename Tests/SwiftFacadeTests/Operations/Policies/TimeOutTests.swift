@@ -6,6 +6,7 @@ import Foundation
 import Testing
 
 import Interlock
+@testable import InterlockOperations
 // contract: OperationTimedOut, AsyncOperation
 @Suite(.timeLimit(.minutes(10))) struct TimeOutTests {
     let queue = OperationQueue()

@@ -7,6 +7,9 @@ import Synchronization
 import Testing
 
 import Interlock
+@testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 // contract: InterlockQueue, WaitReason, WorkerPool
 @Suite(.timeLimit(.minutes(10))) struct InterlockQueueTests {
     let queue = InterlockQueue(name: "queue")

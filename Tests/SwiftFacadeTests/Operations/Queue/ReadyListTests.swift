@@ -6,6 +6,9 @@ import Foundation
 import Testing
 
 import Interlock
+@testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 
 // Each is touched by the test's thread only.
 private struct WeakNode {

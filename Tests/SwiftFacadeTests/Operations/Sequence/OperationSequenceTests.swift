@@ -7,6 +7,7 @@ import Foundation
 import Testing
 
 import Interlock
+@testable import InterlockOperations
 // contract: OperationEvent, AsyncOperation
 @Suite(.timeLimit(.minutes(10))) struct OperationSequenceTests {
     /// What a scene must look like with each of `kinds`, and with Foundation's two.

@@ -5,6 +5,8 @@
 import Interlock
 import Testing
 
+@testable import InterlockPool
+
 @Suite struct LoopControlTests {
     /// A loop of a million, of which two workers take part.
     let loop = LoopControl("loop", 1_000_000, 2)
