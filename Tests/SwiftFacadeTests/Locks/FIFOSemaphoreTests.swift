@@ -266,30 +266,26 @@ import Testing
         #expect(semaphore.value == 2)
     }
 
-    @Test func impossiblePermitsAreReported() async {
-        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            _ = FIFOSemaphore(permits: -1)
-        }
-        #expect(result?.report.contains("interlock: FIFOSemaphore.init(): -1 permits") == true)
-        let tooMany = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+    static let misuses = [
+        Misuse("interlock: FIFOSemaphore.init(): -1 permits") { _ = FIFOSemaphore(permits: -1) },
+        Misuse("interlock: FIFOSemaphore.init(): 268435456 permits") {
             _ = FIFOSemaphore(permits: 268_435_456)
-        }
-        #expect(tooMany?.report.contains("interlock: FIFOSemaphore.init(): 268435456 permits") == true)
-        let negative = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            FIFOSemaphore(permits: 1).signal(-1)
-        }
-        #expect(negative?.report.contains("): -1 permits; a semaphore holds") == true)
-        let negativeTry = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            _ = FIFOSemaphore(permits: 1).trySignal(-1)
-        }
-        #expect(negativeTry?.report.contains("interlock: FIFOSemaphore.trySignal(") == true)
-        let overflow = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        },
+        Misuse("): -1 permits; a semaphore holds") { FIFOSemaphore(permits: 1).signal(-1) },
+        Misuse("interlock: FIFOSemaphore.trySignal(") { _ = FIFOSemaphore(permits: 1).trySignal(-1) },
+        Misuse("interlock: ilk_semaphore_signal(", "1 permits more than the 268435455 there") {
             let semaphore = FIFOSemaphore(permits: 268_435_455)
             semaphore.signal(0)
             semaphore.signal()
+        },
+    ]
+
+    @Test(arguments: misuses.indices) func impossiblePermitsAreReported(index: Int) async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            [index] in
+            try await FIFOSemaphoreTests.misuses[index].program()
         }
-        #expect(overflow?.report.contains("interlock: ilk_semaphore_signal(") == true)
-        #expect(overflow?.report.contains("1 permits more than the 268435455 there") == true)
+        Self.misuses[index].expectReport(result)
     }
 
     @Test func itHoldsUpToItsMaximumAndASignalOfNoneDoesNothing() {

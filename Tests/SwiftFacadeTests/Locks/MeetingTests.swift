@@ -68,19 +68,18 @@ import Testing
         await #expect(throws: CancellationError.self) { try await task.value }
     }
 
-    @Test func misuseIsReported() async {
-        let late = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            Latch(count: 0).countDown()
+    static let misuses = [
+        Misuse("interlock: ilk_latch_count_down(") { Latch(count: 0).countDown() },
+        Misuse("interlock: Latch.init(): a count of -1") { _ = Latch(count: -1) },
+        Misuse("interlock: Latch.init(): a count of 2147483648") { _ = Latch(count: 2_147_483_648) },
+    ]
+
+    @Test(arguments: misuses.indices) func misuseIsReported(index: Int) async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            [index] in
+            try await LatchTests.misuses[index].program()
         }
-        #expect(late?.report.contains("interlock: ilk_latch_count_down(") == true)
-        let negative = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            _ = Latch(count: -1)
-        }
-        #expect(negative?.report.contains("interlock: Latch.init(): a count of -1") == true)
-        let tooMany = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            _ = Latch(count: 2_147_483_648)
-        }
-        #expect(tooMany?.report.contains("interlock: Latch.init(): a count of 2147483648") == true)
+        Self.misuses[index].expectReport(result)
     }
 }
 // contract: Barrier
@@ -175,10 +174,16 @@ import Testing
         }
     }
 
-    @Test func aBarrierForNoPartiesIsReported() async {
+    static let misuses = [
+        Misuse("interlock: Barrier.init(): 0 parties") { _ = Barrier(parties: 0) },
+        Misuse("interlock: Barrier.init(): 4294967296 parties") { _ = Barrier(parties: 4_294_967_296) },
+    ]
+
+    @Test(arguments: misuses.indices) func aBarrierForNoneOrTooManyIsReported(index: Int) async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            _ = Barrier(parties: 0)
+            [index] in
+            try await BarrierTests.misuses[index].program()
         }
-        #expect(result?.report.contains("interlock: Barrier.init(): 0 parties") == true)
+        Self.misuses[index].expectReport(result)
     }
 }

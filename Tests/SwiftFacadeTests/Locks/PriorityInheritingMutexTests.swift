@@ -42,19 +42,24 @@ import Testing
         #expect(mutex.withLock { $0.value } == 2_000)
     }
 
-    @Test(.timeLimit(.minutes(10))) func lockingAgainIsReported() async {
+    static let misuses = [
+        Misuse("interlock: ilk_mutex_lock(") {
+            let mutex = PriorityInheritingMutex(0)
+            mutex.withLock { _ in mutex.withLock { _ in } }
+        },
+        Misuse("interlock: ilk_mutex_lock_until(") {
+            let mutex = PriorityInheritingMutex(0)
+            mutex.withLock { _ in _ = mutex.withLock(timeout: .zero) { _ in } }
+        },
+    ]
+
+    @Test(.timeLimit(.minutes(10)), arguments: misuses.indices)
+    func lockingAgainIsReported(index: Int) async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            let mutex = PriorityInheritingMutex(0)
-            func lockTwice() { mutex.withLock { _ in mutex.withLock { _ in } } }
-            lockTwice()
+            [index] in
+            try await PriorityInheritingMutexTests.misuses[index].program()
         }
-        #expect(result?.report.contains("interlock: ilk_mutex_lock(") == true)
-        let limited = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            let mutex = PriorityInheritingMutex(0)
-            func lockTwice() { mutex.withLock { _ in _ = mutex.withLock(timeout: .zero) { _ in } } }
-            lockTwice()
-        }
-        #expect(limited?.report.contains("interlock: ilk_mutex_lock_until(") == true)
+        Self.misuses[index].expectReport(result)
     }
 
     @Test func anAttemptOnTheThreadThatHoldsItRunsNothing() {

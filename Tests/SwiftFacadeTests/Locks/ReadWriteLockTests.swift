@@ -286,111 +286,108 @@ import Testing
         #expect(lock.withWriteLockIfAvailable { $0 } == 2)
     }
 
-    @Test func givingUpWhatIsNotHeldIsReported() async {
-        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+    static let misuses = [
+        Misuse("interlock: ilk_rwlock_write_unlock(") {
             let lock = ReadWriteLock(1)
             lock.unsafeView.unlockForWriting()
-        }
-        #expect(result?.report.contains("interlock: ilk_rwlock_write_unlock(") == true)
-    }
-
-    @Test(.enabled(if: isDebugBuild, "only debug builds note whose closures a thread is in"))
-    func takingWhatTheThreadHoldsIsReported() async {
-        let readInRead = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        },
+        Misuse("interlock: ilk_rwlock_destroy(") {
             let lock = ReadWriteLock(1)
-            lock.withReadLock { _ in lock.withReadLock { _ in } }
-        }
-        let writeInRead = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            let lock = ReadWriteLock(1)
-            lock.withReadLockIfAvailable { _ in lock.withWriteLock { _ in } }
-        }
-        let readInWrite = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            let lock = ReadWriteLock(1)
-            lock.withWriteLock(timeout: .seconds(1)) { _ in lock.withReadLock { _ in } }
-        }
-        let writeInUpgradable = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
-        {
-            let lock = ReadWriteLock(1)
-            lock.withUpgradableLock { _ in lock.withWriteLock { _ in } }
-        }
-        let upgradableInDowngraded = await #expect(
-            processExitsWith: .failure,
-            observing: [\.standardErrorContent]
+            lock.unsafeView.lockForReading()
+        },
+        // Neither view may outlive its lock: the inner closure ends first.
+        Misuse(
+            "interlock: ReadWriteLock<Int>.withUpgradableLock(0x",
+            " \"inner\"): the closure ends with the view of another lock"
         ) {
-            let lock = ReadWriteLock(1)
-            lock.withWriteLock({ $0 += 1 }, downgrading: { _, _ in lock.withUpgradableLock { _ in } })
-        }
-        for (result, call, inside) in [
-            (readInRead, "withReadLock", "withReadLock"),
-            (writeInRead, "withWriteLock", "withReadLockIfAvailable"),
-            (readInWrite, "withReadLock", "withWriteLock"),
-            (writeInUpgradable, "withWriteLock", "withUpgradableLock"),
-            (upgradableInDowngraded, "withUpgradableLock", "withWriteLock"),
-        ] {
-            let report = result?.report ?? ""
-            #expect(report.contains("interlock: ReadWriteLock<Int>.\(call)("), "\(report)")
-            #expect(report.contains("called from inside \(inside) of the same object"), "\(report)")
-        }
-    }
-
-    /// In a thread, and in a task.
-    @Test(.enabled(if: isDebugBuild, "only debug builds note whose closures a thread is in"))
-    func aPredicateThatTakesItsLockIsReported() async {
-        let reading = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            alarm(60)
-            let shared = SharedReadWriteLock(1)
-            func wait() {
-                shared.lock.withReadLock(when: { _ in shared.withReadLock { $0 > 1 } }) { _ in }
-            }
-            wait()
-        }
-        let readingInATask = await #expect(
-            processExitsWith: .failure,
-            observing: [\.standardErrorContent]
-        ) {
-            alarm(60)
-            let shared = SharedReadWriteLock(1)
-            try await shared.lock.withReadLock(when: { _ in shared.withReadLock { $0 > 1 } }) { _ in }
-        }
-        let writing = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            alarm(60)
-            let shared = SharedReadWriteLock(1)
-            func wait() {
-                shared.lock.withWriteLock(when: { _ in shared.withReadLock { $0 > 1 } }) { _ in }
-            }
-            wait()
-        }
-        let writingInATask = await #expect(
-            processExitsWith: .failure,
-            observing: [\.standardErrorContent]
-        ) {
-            alarm(60)
-            let shared = SharedReadWriteLock(1)
-            try await shared.lock.withWriteLock(when: { _ in shared.withReadLock { $0 > 1 } }) { _ in }
-        }
-        for (result, inside) in [
-            (reading, "withReadLock"), (readingInATask, "withReadLock"), (writing, "withWriteLock"),
-            (writingInATask, "withWriteLock"),
-        ] {
-            let report = result?.report ?? ""
-            #expect(report.contains("interlock: ReadWriteLock<Int>.withReadLock("), "\(report)")
-            #expect(report.contains("called from inside \(inside) of the same object"), "\(report)")
-        }
-    }
-
-    /// Neither view may outlive its lock: the inner closure ends first.
-    @Test func aViewSwappedOutOfItsClosureIsReported() async {
-        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let outer = ReadWriteLock(1)
             outer.withUpgradableLock { outerView in
                 let inner = ReadWriteLock(2, name: "inner")
                 inner.withUpgradableLock { innerView in swap(&outerView, &innerView) }
                 print("read", outerView.value)
             }
+        },
+    ]
+
+    /// Giving up what is not held, freeing a held lock, and a view swapped out of its closure.
+    @Test(arguments: misuses.indices) func misuseIsReported(index: Int) async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            [index] in
+            try await ReadWriteLockTests.misuses[index].program()
         }
-        let report = result?.report ?? ""
-        #expect(report.contains("interlock: ReadWriteLock<Int>.withUpgradableLock(0x"), "\(report)")
-        #expect(report.contains(" \"inner\"): the closure ends with the view of another lock"), "\(report)")
+        Self.misuses[index].expectReport(result)
+    }
+
+    private static func within(_ call: String, _ inside: String, _ program: @escaping @Sendable () -> Void)
+        -> Misuse
+    {
+        Misuse(
+            "interlock: ReadWriteLock<Int>.\(call)(",
+            "called from inside \(inside) of the same object",
+            program: program
+        )
+    }
+
+    static let recursions = [
+        within("withReadLock", "withReadLock") {
+            let lock = ReadWriteLock(1)
+            lock.withReadLock { _ in lock.withReadLock { _ in } }
+        },
+        within("withWriteLock", "withReadLockIfAvailable") {
+            let lock = ReadWriteLock(1)
+            lock.withReadLockIfAvailable { _ in lock.withWriteLock { _ in } }
+        },
+        within("withReadLock", "withWriteLock") {
+            let lock = ReadWriteLock(1)
+            lock.withWriteLock(timeout: .seconds(1)) { _ in lock.withReadLock { _ in } }
+        },
+        within("withWriteLock", "withUpgradableLock") {
+            let lock = ReadWriteLock(1)
+            lock.withUpgradableLock { _ in lock.withWriteLock { _ in } }
+        },
+        within("withUpgradableLock", "withWriteLock") {
+            let lock = ReadWriteLock(1)
+            lock.withWriteLock({ $0 += 1 }, downgrading: { _, _ in lock.withUpgradableLock { _ in } })
+        },
+        // A predicate that takes its lock, in a thread and in a task.
+        within("withReadLock", "withReadLock") {
+            alarm(60)
+            let shared = SharedReadWriteLock(1)
+            shared.lock.withReadLock(when: { _ in shared.withReadLock { $0 > 1 } }) { _ in }
+        },
+        within("withReadLock", "withWriteLock") {
+            alarm(60)
+            let shared = SharedReadWriteLock(1)
+            shared.lock.withWriteLock(when: { _ in shared.withReadLock { $0 > 1 } }) { _ in }
+        },
+        Misuse.inTask(
+            "interlock: ReadWriteLock<Int>.withReadLock(",
+            "called from inside withReadLock of the same object"
+        ) {
+            alarm(60)
+            let shared = SharedReadWriteLock(1)
+            try await shared.lock.withReadLock(when: { _ in shared.withReadLock { $0 > 1 } }) { _ in }
+        },
+        Misuse.inTask(
+            "interlock: ReadWriteLock<Int>.withReadLock(",
+            "called from inside withWriteLock of the same object"
+        ) {
+            alarm(60)
+            let shared = SharedReadWriteLock(1)
+            try await shared.lock.withWriteLock(when: { _ in shared.withReadLock { $0 > 1 } }) { _ in }
+        },
+    ]
+
+    @Test(
+        .enabled(if: isDebugBuild, "only debug builds note whose closures a thread is in"),
+        arguments: recursions.indices
+    )
+    func takingWhatTheThreadHoldsIsReported(index: Int) async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            [index] in
+            try await ReadWriteLockTests.recursions[index].program()
+        }
+        Self.recursions[index].expectReport(result)
     }
 
     @Test func anUpgradeThatGivesUpInTimeIsStillUpgradable() {
@@ -445,14 +442,6 @@ import Testing
         // Limits end the wait for oneself: no report.
         #expect(outer.withWriteLock { _ in outer.withReadLock(timeout: .zero) { $0 } } == nil)
         #expect(outer.withWriteLock { _ in outer.withWriteLockIfAvailable { $0 } } == nil)
-    }
-
-    @Test func freeingAHeldLockIsReported() async {
-        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            let lock = ReadWriteLock(1)
-            lock.unsafeView.lockForReading()
-        }
-        #expect(result?.report.contains("interlock: ilk_rwlock_destroy(") == true)
     }
 }
 
