@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Scenario 3 through the facade: which closures run beside each other, limits, changes of mode, and what goes in and
-// out of the closures. The algorithm is tested in C.
+// Scenario 3 through the facade: limits, changes of mode, and what goes in and out of the closures. The conformance
+// suite tests which closures run beside each other; the algorithm is tested in C.
 
 import Foundation
 import Interlock
@@ -9,85 +9,7 @@ import Synchronization
 import Testing
 // contract: ReadWriteLock
 @Suite struct ReadWriteLockTests {
-    /// reader 1: [ in ───── meets ───── out ]
-    /// reader 2:     [ in ─ meets ── out ]        each waits inside for the other
-    @Test func readersRunInParallel() {
-        let lock = ReadWriteLock(0)
-        let arrived = [Event(), Event()]
-        let met = Atomic<Int>(0)
-        onThreads(2) { me in
-            lock.withReadLock { _ in
-                arrived[me].happen()
-                if arrived[1 - me].wait() { met.add(1, ordering: .relaxed) }
-            }
-        }
-        #expect(met.load(ordering: .relaxed) == 2)
-    }
-
-    /// writer: [ in ─ a += 1 ─ b += 1 ─ out ]      readers must never see a != b
-    @Test func readersNeverSeeHalfAWrite() {
-        let lock = ReadWriteLock((a: 0, b: 0))
-        let torn = Atomic<Int>(0)
-        onThreads(4) { me in
-            for _ in 0..<5_000 {
-                if me == 0 {
-                    lock.withWriteLock { pair in
-                        pair.a += 1
-                        pair.b += 1
-                    }
-                } else if lock.withReadLock({ $0.a != $0.b }) {
-                    torn.add(1, ordering: .relaxed)
-                }
-            }
-        }
-        #expect(torn.load(ordering: .relaxed) == 0)
-        #expect(lock.withReadLock { $0 } == (5_000, 5_000))
-    }
-
-    @Test func noWriteIsLost() {
-        let lock = ReadWriteLock(0)
-        onThreads(4) { _ in
-            for _ in 0..<10_000 { lock.withWriteLock { $0 += 1 } }
-        }
-        #expect(lock.withReadLock { $0 } == 40_000)
-    }
-
-    /// reader 1: [ in ──────────────────────── released ── out ]
-    /// writer:      queues ·························· [ in ]
-    /// reader 2:              refused: a writer waits
-    @Test func waitingWriterBlocksNewReaders() {
-        let lock = ReadWriteLock(0)
-        let reading = Event()
-        let release = Event()
-        let reader = TestThread {
-            lock.withReadLock { _ in
-                reading.happen()
-                release.wait()
-            }
-        }
-        reading.wait()
-        #expect(lock.withReadLockIfAvailable { $0 } == 0, "a second reader comes in beside the first")
-        let writer = TestThread { lock.withWriteLock { $0 = 1 } }
-        #expect(eventually { lock.withReadLockIfAvailable { $0 } == nil })
-        release.happen()
-        reader.join()
-        writer.join()
-        #expect(lock.withReadLockIfAvailable { $0 } == 1)
-    }
-
-    @Test func whileHeldTheAvailableFormsAnswerNilAndDoNotRun() {
-        let lock = ReadWriteLock(0)
-        lock.withWriteLock { _ in
-            // On another thread: on this one it would be misuse.
-            onThreads(1) { _ in
-                #expect(lock.withReadLockIfAvailable { _ in Issue.record("ran") } == nil)
-                #expect(lock.withWriteLockIfAvailable { _ in Issue.record("ran") } == nil)
-            }
-        }
-        #expect(lock.withWriteLockIfAvailable { $0 } == 0)
-    }
-
-    @Test func limitsAreKeptAndLeaveNothingBehind() {
+    @Test func whileHeldNothingRunsAndLimitsAreKeptAndLeaveNothingBehind() {
         let lock = ReadWriteLock(0)
         lock.withReadLock { _ in
             onThreads(1) { _ in
@@ -104,7 +26,10 @@ import Testing
             }
         }
         lock.withWriteLock { _ in
+            // On another thread: on this one it would be misuse.
             onThreads(1) { _ in
+                #expect(lock.withReadLockIfAvailable { _ in Issue.record("ran") } == nil)
+                #expect(lock.withWriteLockIfAvailable { _ in Issue.record("ran") } == nil)
                 #expect(lock.withReadLock(timeout: .milliseconds(1)) { _ in Issue.record("ran") } == nil)
                 #expect(lock.withReadLock(until: .now) { _ in Issue.record("ran") } == nil)
                 #expect(lock.withUpgradableLock(until: .now) { _ in Issue.record("ran") } == nil)
@@ -113,6 +38,7 @@ import Testing
                 )
             }
         }
+        #expect(lock.withWriteLockIfAvailable { $0 } == 0)
     }
 
     @Test func aPassedDeadlineStillTakesAFreeLock() {
