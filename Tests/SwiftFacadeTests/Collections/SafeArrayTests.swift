@@ -279,29 +279,6 @@ private let outOfRange: [(call: @Sendable () -> Void, name: String, sentence: St
 
     // MARK: Misuse
 
-    @Test func anIndexOutOfRangeReportsIndexAndCount() async {
-        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            let array: SafeArray = [1, 2, 3]
-            _ = array[7]
-        }
-        let report = result?.report ?? ""
-        #expect(report.contains("interlock: SafeArray<Int>.subscript(0x"))
-        #expect(report.contains("index 7 is out of range; the array has 3 elements"))
-    }
-
-    @Test func aRangeOutOfRangeReportsRangeAndCount() async {
-        let closed = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            let array: SafeArray = [1]
-            array.removeSubrange(0..<2)
-        }
-        #expect(closed?.report.contains("range 0..<2 is out of range; the array has 1 element\n") == true)
-        let open = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            let array: SafeArray = [1]
-            _ = array[5...]
-        }
-        #expect(open?.report.contains("is out of range; the array has 1 element\n") == true)
-    }
-
     @Test(.timeLimit(.minutes(10)), arguments: outOfRange.indices)
     func everyOtherWayOutOfRangeIsReportedToo(index: Int) async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
@@ -316,45 +293,60 @@ private let outOfRange: [(call: @Sendable () -> Void, name: String, sentence: St
         )
     }
 
-    @Test(.timeLimit(.minutes(10))) func enteringAnArrayFromItsOwnClosureIsReported() async {
-        let closure = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+    static let misuses = [
+        Misuse(
+            "interlock: SafeArray<Int>.subscript(0x",
+            "index 7 is out of range; the array has 3 elements"
+        ) {
+            let array: SafeArray = [1, 2, 3]
+            _ = array[7]
+        },
+        Misuse("range 0..<2 is out of range; the array has 1 element\n") {
+            let array: SafeArray = [1]
+            array.removeSubrange(0..<2)
+        },
+        Misuse("is out of range; the array has 1 element\n") {
+            let array: SafeArray = [1]
+            _ = array[5...]
+        },
+        // It is entered from a closure of its own.
+        Misuse("called from inside withWriteLock of the same object") {
             let array: SafeArray = [1]
             array.withWriteLock { _ in array.withReadLock { _ in } }
-        }
-        #expect(
-            closure?.report.contains("called from inside withWriteLock of the same object") == true
-        )
-        let element = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        },
+        Misuse("SafeArray<Int>.subscript") {
             let array: SafeArray = [1]
             array.withWriteLock { elements in elements[0] = array[0] }
-        }
-        #expect(element?.report.contains("SafeArray<Int>.subscript") == true)
-        let write = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        },
+        Misuse("called from inside withReadLock of the same object") {
             let array: SafeArray = [1]
             array.withReadLock { elements in array.append(elements[0]) }
-        }
-        #expect(write?.report.contains("called from inside withReadLock of the same object") == true)
-        let place = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        },
+        Misuse("called from inside subscript of the same object") {
             let array: SafeArray = [1, 2]
             swap(&array[0], &array[1])
-        }
-        #expect(place?.report.contains("called from inside subscript of the same object") == true)
+        },
         // Under the lock, unlike Sequence's form.
-        let looking = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        Misuse("called from inside first(where:) of the same object") {
             let array: SafeArray = [1, 2]
             _ = array.first { $0 == array.count }
-        }
-        #expect(looking?.report.contains("called from inside first(where:) of the same object") == true)
-        let asking = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        },
+        Misuse("called from inside contains(where:) of the same object") {
             let array: SafeArray = [1, 2]
             _ = array.contains { $0 == array.count }
-        }
-        #expect(asking?.report.contains("called from inside contains(where:) of the same object") == true)
-        let predicate = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        },
+        Misuse("called from inside removeAll(where:)") {
             let array: SafeArray = [1, 2]
             array.removeAll { $0 == array.count }
+        },
+    ]
+
+    @Test(.timeLimit(.minutes(10)), arguments: misuses.indices) func misuseIsReported(index: Int) async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            [index] in
+            try await SafeArrayTests.misuses[index].program()
         }
-        #expect(predicate?.report.contains("called from inside removeAll(where:)") == true)
+        Self.misuses[index].expectReport(result)
     }
 
     @Test func otherArraysMayBeEnteredInAClosure() {
