@@ -137,6 +137,29 @@ private struct Pause {
 /// How long what should happen may take on a busy machine.
 let hangLimit = Duration.seconds(240)
 
+/// A thread that holds a lock until it is let go.
+final class LockHolder: Sendable {
+    private let held = Event()
+    private let end = Event()
+    private let thread: TestThread
+
+    /// Returns when the lock is held.
+    init(_ withLock: @escaping @Sendable (() -> Void) -> Void) {
+        thread = TestThread { [held, end] in
+            withLock {
+                held.happen()
+                end.wait()
+            }
+        }
+        if !held.wait() { Issue.record("the lock was not had") }
+    }
+
+    func letGo() {
+        end.happen()
+        thread.join()
+    }
+}
+
 /// Probes until `condition` holds; false if it never does. For states that no thread reports (a queued thread).
 func eventually(_ condition: () -> Bool) -> Bool {
     let limit = ContinuousClock.now + hangLimit
