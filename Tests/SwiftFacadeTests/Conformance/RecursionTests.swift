@@ -7,48 +7,41 @@ import Interlock
 import Testing
 // contract: ReadWriteLock
 @Suite(.timeLimit(.minutes(10))) struct RecursionTests {
-    // Each would wait for itself for ever.
-    @Test func takingAgainWhatTheThreadHoldsForWritingIsReported() async {
-        let writeInWrite = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            let lock = ReadWriteLock(1)
-            lock.withWriteLock { _ in lock.withWriteLock { $0 += 1 } }
-        }
-        let readInWrite = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            let lock = ReadWriteLock(1)
-            lock.withWriteLockIfAvailable { _ in lock.withReadLock { _ in } }
-        }
-        let writeInUpgradable = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
-        {
-            let lock = ReadWriteLock(1)
-            lock.withUpgradableLock(timeout: .seconds(1)) { _ in lock.withWriteLock { $0 += 1 } }
-        }
-        let upgradableInUpgraded = await #expect(
-            processExitsWith: .failure,
-            observing: [\.standardErrorContent]
-        ) {
-            let lock = ReadWriteLock(1)
-            lock.withUpgradableLock { view in view.upgrade { _ in lock.withUpgradableLock { _ in } } }
-        }
-        let sharedWriteInWrite = await #expect(
-            processExitsWith: .failure,
-            observing: [\.standardErrorContent]
-        ) {
-            let lock = SharedReadWriteLock(1)
-            lock.withWriteLock { _ in lock.withWriteLock { $0 += 1 } }
-        }
-        for result in [
-            writeInWrite, readInWrite, writeInUpgradable, upgradableInUpgraded, sharedWriteInWrite,
-        ] {
-            let report = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-            #expect(report.contains("interlock: ReadWriteLock"), "\(report)")
-            #expect(report.contains("called from inside"), "\(report)")
-        }
+    /// A program that would wait for itself for ever.
+    struct Program: Sendable {
+        /// What its report must contain, each.
+        let words: [String]
+        let run: @Sendable () async throws -> Void
     }
 
-    /// thread   reads by closure                 reads an element: would wait
-    /// writer                      waits
-    @Test func readingAnArrayAgainBehindAWriterIsReported() async {
-        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+    private static let inALock = ["interlock: ReadWriteLock", "called from inside"]
+
+    static let programs: [Program] = [
+        Program(inALock) {
+            let lock = ReadWriteLock(1)
+            lock.withWriteLock { _ in lock.withWriteLock { $0 += 1 } }
+        },
+        Program(inALock) {
+            let lock = ReadWriteLock(1)
+            lock.withWriteLockIfAvailable { _ in lock.withReadLock { _ in } }
+        },
+        Program(inALock) {
+            let lock = ReadWriteLock(1)
+            lock.withUpgradableLock(timeout: .seconds(1)) { _ in lock.withWriteLock { $0 += 1 } }
+        },
+        Program(inALock) {
+            let lock = ReadWriteLock(1)
+            lock.withUpgradableLock { view in view.upgrade { _ in lock.withUpgradableLock { _ in } } }
+        },
+        Program(inALock) {
+            let lock = SharedReadWriteLock(1)
+            lock.withWriteLock { _ in lock.withWriteLock { $0 += 1 } }
+        },
+        // thread   reads by closure                 reads an element: would wait
+        // writer                      waits
+        Program([
+            "interlock: SafeArray<Int>.element(at:)(", "called from inside withReadLock of the same object",
+        ]) {
             alarm(240)
             let array = SafeArray([1, 2, 3])
             array.withReadLock { _ in
@@ -56,59 +49,45 @@ import Testing
                 // The first reads need not wait.
                 while true { _ = array.first }
             }
-        }
-        let report = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-        #expect(report.contains("interlock: SafeArray<Int>.element(at:)("), "\(report)")
-        #expect(report.contains("called from inside withReadLock of the same object"), "\(report)")
-    }
-
-    /// By the thread of the waiter.
-    // contract: PriorityInheritingMutex, SafeArray
-    @Test func aPredicateThatCallsItsObjectIsReported() async {
-        let writing = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            alarm(60)
-            func wait() {
-                let lock = ReadWriteLock(1)
-                lock.withWriteLock(when: { _ in lock.withReadLock { $0 > 1 } }) { _ in }
-            }
-            wait()
-        }
-        let ofAMutex = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            alarm(60)
-            func wait() {
-                let mutex = PriorityInheritingMutex(1)
-                mutex.withLock(when: { _ in mutex.withLock { $0 > 1 } }) { _ in }
-            }
-            wait()
-        }
-        let ofAnArray = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        },
+        Program([
+            "interlock: SafeArray<Int>.withWriteLock(", "called from inside withReadLock of the same object",
+        ]) {
             alarm(60)
             let array = SafeArray([1])
-            try await array.withWriteLock(when: { _ in array.count > 1 }) { _ in }
-        }
-        let reports = [writing, ofAMutex, ofAnArray].map {
-            String(decoding: $0?.standardErrorContent ?? [], as: UTF8.self)
-        }
-        #expect(reports[0].contains("interlock: ReadWriteLock"), "\(reports[0])")
-        #expect(reports[0].contains("called from inside"), "\(reports[0])")
-        #expect(reports[1].contains("locked again by its owner"), "\(reports[1])")
-        #expect(reports[2].contains("interlock: SafeArray<Int>.count("), "\(reports[2])")
-        #expect(reports[2].contains("called from inside withWriteLock of the same object"), "\(reports[2])")
-    }
-
-    // contract: SafeArray
-    @Test func aWaitInAClosureOfItsObjectIsReported() async {
-        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            array.withReadLock { _ in array.withWriteLock(when: { _ in true }, until: .now) { _ in } }
+        },
+        // Predicates, by the thread of the waiter.
+        Program(inALock) {
             alarm(60)
-            func wait() {
+            let lock = ReadWriteLock(1)
+            lock.withWriteLock(when: { _ in lock.withReadLock { $0 > 1 } }) { _ in }
+        },
+        Program(["locked again by its owner"]) {
+            alarm(60)
+            let mutex = PriorityInheritingMutex(1)
+            mutex.withLock(when: { _ in mutex.withLock { $0 > 1 } }) { _ in }
+        },
+        Program(
+            words: [
+                "interlock: SafeArray<Int>.count(", "called from inside withWriteLock of the same object",
+            ],
+            run: {
+                alarm(60)
                 let array = SafeArray([1])
-                array.withReadLock { _ in array.withWriteLock(when: { _ in true }, until: .now) { _ in } }
+                try await array.withWriteLock(when: { _ in array.count > 1 }) { _ in }
             }
-            wait()
+        ),
+    ]
+
+    // contract: PriorityInheritingMutex, SafeArray
+    @Test(arguments: programs.indices) func aThreadThatWouldWaitForItselfIsReported(index: Int) async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            [index] in
+            try await RecursionTests.programs[index].run()
         }
         let report = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-        #expect(report.contains("interlock: SafeArray<Int>.withWriteLock("), "\(report)")
-        #expect(report.contains("called from inside withReadLock of the same object"), "\(report)")
+        for words in Self.programs[index].words { #expect(report.contains(words), "\(report)") }
     }
 
     /// waiter   judges, sleeps
@@ -136,5 +115,12 @@ import Testing
         #expect(reports[0].contains("interlock: "), "\(reports[0])")
         #expect(reports[1].contains("interlock: SafeArray<Int>.count("), "\(reports[1])")
         #expect(reports[1].contains("called from inside withWriteLock of the same object"), "\(reports[1])")
+    }
+}
+
+extension RecursionTests.Program {
+    /// One that suspends nowhere.
+    init(_ words: [String], _ block: @escaping @Sendable () throws -> Void) {
+        self.init(words: words, run: block)
     }
 }
