@@ -104,12 +104,15 @@ import Testing
         #expect(dictionary.values == dictionary.keys.map { -$0 })
     }
 
-    @Test func aPredicateThatThrowsLeavesTheMembersAsTheyWere() {
+    // contract: SafeArray, SafeSet
+    @Test func aPredicateThatThrowsLeavesTheContentsAsTheyWere() {
         struct Refused: Error {}
+        func isRemoved(_ number: Int) throws -> Bool { if number == 5 { throw Refused() } else { true } }
+        let array = SafeArray(0..<10)
+        #expect(throws: Refused.self) { try array.removeAll(where: isRemoved) }
+        #expect(array.snapshot == Array(0..<10))
         let set = SafeSet(0..<10)
-        #expect(throws: Refused.self) {
-            try set.removeAll { if $0 == 5 { throw Refused() } else { true } }
-        }
+        #expect(throws: Refused.self) { try set.removeAll(where: isRemoved) }
         #expect(set.snapshot == Set(0..<10))
     }
 
