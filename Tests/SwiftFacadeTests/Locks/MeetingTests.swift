@@ -84,40 +84,20 @@ import Testing
 }
 // contract: Barrier
 @Suite struct BarrierTests {
-    /// Each party adds to a round's sum before it meets.
-    @Test func nonePassesBeforeAllHaveComeAndOneIsLast() {
-        let parties = 4
-        let rounds = 200
+    /// Each party adds to a round's sum before it meets: four threads, or two and two tasks.
+    @Test(.timeLimit(.minutes(10)), arguments: [4, 2])
+    func nonePassesBeforeAllHaveComeAndOneIsLast(threadCount: Int) async throws {
+        let (parties, rounds) = (4, 200)
         let barrier = Barrier(parties: parties)
         let arrived = Atomic<Int>(0)
         let short = Atomic<Int>(0)
         let last = Atomic<Int>(0)
-        onThreads(parties) { _ in
-            for round in 1...rounds {
-                arrived.add(1, ordering: .relaxed)
-                if barrier.wait() { last.add(1, ordering: .relaxed) }
-                if arrived.load(ordering: .relaxed) < round * parties { short.add(1, ordering: .relaxed) }
-                barrier.wait()
-            }
-        }
-        #expect(short.load(ordering: .relaxed) == 0)
-        #expect(last.load(ordering: .relaxed) == rounds)
-        #expect(barrier.parties == parties)
-    }
-
-    /// As above, with two threads and two tasks.
-    @Test(.timeLimit(.minutes(10))) func threadsAndTasksMeet() async throws {
-        let rounds = 200
-        let barrier = Barrier(parties: 4)
-        let arrived = Atomic<Int>(0)
-        let short = Atomic<Int>(0)
-        let last = Atomic<Int>(0)
-        let threads = (0..<2).map { _ in
+        let threads = (0..<threadCount).map { _ in
             TestThread {
                 for round in 1...rounds {
                     arrived.add(1, ordering: .relaxed)
                     if barrier.wait() { last.add(1, ordering: .relaxed) }
-                    if arrived.load(ordering: .relaxed) < round * 4 { short.add(1, ordering: .relaxed) }
+                    if arrived.load(ordering: .relaxed) < round * parties { short.add(1, ordering: .relaxed) }
                     barrier.wait()
                 }
             }
@@ -126,16 +106,17 @@ import Testing
             for round in 1...rounds {
                 arrived.add(1, ordering: .relaxed)
                 if try await barrier.wait() { last.add(1, ordering: .relaxed) }
-                if arrived.load(ordering: .relaxed) < round * 4 { short.add(1, ordering: .relaxed) }
+                if arrived.load(ordering: .relaxed) < round * parties { short.add(1, ordering: .relaxed) }
                 try await barrier.wait()
             }
         }
-        let tasks = (0..<2).map { _ in Task { try await party() } }
+        let tasks = (threadCount..<parties).map { _ in Task { try await party() } }
         for task in tasks { try await task.value }
         for thread in threads { thread.join() }
         let (wasShort, wasLast) = (short.load(ordering: .relaxed), last.load(ordering: .relaxed))
         #expect(wasShort == 0)
         #expect(wasLast == rounds)
+        #expect(barrier.parties == parties)
     }
 
     //   three            two                the last
