@@ -113,6 +113,10 @@ private let outOfRange: [(call: @Sendable () -> Void, name: String, sentence: St
 
     // MARK: Copies
 
+    private func base(_ elements: [Int]) -> Int {
+        elements.withUnsafeBufferPointer { Int(bitPattern: $0.baseAddress) }
+    }
+
     /// The number of moves grows as the logarithm; a copy on every write would move every time.
     @Test func appendingReallocatesAsSeldomAsAnArray() {
         func addresses(_ append: (Int) -> Void, _ address: () -> Int) -> Int {
@@ -125,9 +129,6 @@ private let outOfRange: [(call: @Sendable () -> Void, name: String, sentence: St
                 last = now
             }
             return moves
-        }
-        func base(_ elements: [Int]) -> Int {
-            elements.withUnsafeBufferPointer { Int(bitPattern: $0.baseAddress) }
         }
         // The allocator may grow a block in place.
         var plain: [Int] = []
@@ -145,11 +146,8 @@ private let outOfRange: [(call: @Sendable () -> Void, name: String, sentence: St
 
     @Test func changesMadeInPlaceDoNotMoveTheStorage() {
         let array = SafeArray(0..<1_000)
-        func base() -> Int {
-            array.withReadLock { $0.withUnsafeBufferPointer { Int(bitPattern: $0.baseAddress) } }
-        }
         array[0] = 1  // the first write parts from the storage of the initial array
-        let before = base()
+        let before = array.withReadLock(base)
         array[1] = 7
         array[2] += 1
         array.swapAt(3, 4)
@@ -164,15 +162,12 @@ private let outOfRange: [(call: @Sendable () -> Void, name: String, sentence: St
         array.withWriteLock { $0[0] = 1 }
         array.removeAll(keepingCapacity: true)
         array.append(1)
-        #expect(base() == before)
+        #expect(array.withReadLock(base) == before)
     }
 
     @Test func aSnapshotSharesStorageAndDoesNotChange() {
         let array = SafeArray(0..<100)
         let snapshot = array.snapshot
-        func base(_ elements: [Int]) -> Int {
-            elements.withUnsafeBufferPointer { Int(bitPattern: $0.baseAddress) }
-        }
         #expect(array.withReadLock(base) == base(snapshot), "taking a snapshot copies nothing")
         array[0] = -1
         array.append(100)

@@ -314,39 +314,16 @@ import Testing
             switch step.verb {
             case .rangeRead:
                 try agreeByIdentity("the range", array[range], Array(model[range]))
-                try agreeByIdentity(
-                    "the range",
-                    array[range.lowerBound...],
-                    Array(model[range.lowerBound...])
-                )
-                try agreeByIdentity(
-                    "the range",
-                    array[..<range.upperBound],
-                    Array(model[..<range.upperBound])
-                )
+                let (low, high, count) = (range.lowerBound, range.upperBound, range.count)
+                try agreeByIdentity("the range", array[low...], Array(model[low...]))
+                try agreeByIdentity("the range", array[..<high], Array(model[..<high]))
                 if let index = step.index(in: model.count) {
                     try agreeByIdentity("the range", array[...index], Array(model[...index]))
                 }
-                try agreeByIdentity(
-                    "the prefix",
-                    array.prefix(range.count + 1),
-                    Array(model.prefix(range.count + 1))
-                )
-                try agreeByIdentity(
-                    "the suffix",
-                    array.suffix(range.count + 1),
-                    Array(model.suffix(range.count + 1))
-                )
-                try agreeByIdentity(
-                    "the rest",
-                    array.dropFirst(range.count),
-                    Array(model.dropFirst(range.count))
-                )
-                try agreeByIdentity(
-                    "the rest",
-                    array.dropLast(range.count),
-                    Array(model.dropLast(range.count))
-                )
+                try agreeByIdentity("the prefix", array.prefix(count + 1), Array(model.prefix(count + 1)))
+                try agreeByIdentity("the suffix", array.suffix(count + 1), Array(model.suffix(count + 1)))
+                try agreeByIdentity("the rest", array.dropFirst(count), Array(model.dropFirst(count)))
+                try agreeByIdentity("the rest", array.dropLast(count), Array(model.dropLast(count)))
             case .rangeAssign:
                 array[range] = new
                 model.replaceSubrange(range, with: new)

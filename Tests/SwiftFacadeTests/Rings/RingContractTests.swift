@@ -27,6 +27,7 @@ import Interlock
         }
         for element in 0..<5 { #expect(ring.tryPush(element).isPushed) }
         for (number, task) in tasks.enumerated() { #expect(try await task.value == number) }
+        #expect(ring.count == 0)
     }
 
     @Test func waitingTasksPushInTheOrderOfTheirArrival() async throws {
