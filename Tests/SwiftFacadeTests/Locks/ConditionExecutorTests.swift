@@ -16,7 +16,7 @@ import Interlock
     @Test func aWokenTaskWithoutAThreadHoldsUpNoThread() async throws {
         let subject = ConditionSubject.writing
         let gate = Gate()
-        let task = await gate.waiter(of: subject, for: { $0 > 0 }) { $0 -= 1 }
+        let task = await subject.waiter(on: gate, for: { $0 > 0 }) { $0 -= 1 }
         let thread = await subject.waiter(inThread: true, for: { $0 > 0 }) { $0 -= 1 }
         gate.close()
         await subject.change { $0 = 1 }
@@ -35,7 +35,7 @@ import Interlock
     func aCancelledTaskWithoutAThreadHoldsUpNone(_ kind: ConditionSubject.Kind) async throws {
         let subject = kind.make()
         let gate = Gate()
-        let task = await gate.waiter(of: subject, for: { $0 > 0 }) { $0 -= 1 }
+        let task = await subject.waiter(on: gate, for: { $0 > 0 }) { $0 -= 1 }
         let thread = await subject.waiter(inThread: true, for: { $0 > 0 }) { $0 -= 1 }
         gate.close()
         task.cancel()
@@ -52,7 +52,7 @@ import Interlock
     func aTaskCancelledBeforeTheChangeHasNotRun(_ kind: ConditionSubject.Kind) async throws {
         let subject = kind.make()
         let gate = Gate()
-        let task = await gate.waiter(of: subject, for: { $0 > 0 }) { _ in Issue.record("ran") }
+        let task = await subject.waiter(on: gate, for: { $0 > 0 }) { _ in Issue.record("ran") }
         #expect(await eventuallySuspending { gate.isIdle })
         gate.close()
         task.cancel()
@@ -101,7 +101,7 @@ import Interlock
         let subject = ConditionSubject.reading
         let gate = Gate()
         let events = (isReached: Event(), end: Event())
-        let first = await gate.waiter(of: subject, for: { $0 > 0 }) { _ in }
+        let first = await subject.waiter(on: gate, for: { $0 > 0 }) { _ in }
         let second = await subject.waiter(inThread: false, for: { $0 > 0 }) { _ in }
         gate.close(stalling: events)
         let writer = Task.detached {
@@ -128,29 +128,5 @@ import Interlock
         func enqueue(_ job: consuming ExecutorJob) {
             UnownedJob(job).runSynchronously(on: asUnownedTaskExecutor())
         }
-    }
-}
-
-extension Gate {
-    /// A task that has begun to wait, on this executor.
-    fileprivate func waiter(
-        of subject: ConditionSubject,
-        for predicate: @escaping ConditionSubject.Predicate,
-        _ body: @escaping ConditionSubject.Body
-    ) async -> Task<Bool, any Error> {
-        let judged = Pointer(Atomic<Int>(0))
-        let task = Task(executorPreference: self) {
-            try await subject.suspend(
-                {
-                    judged.value.add(1, ordering: .acquiringAndReleasing)
-                    return predicate($0)
-                },
-                nil,
-                body
-            )
-        }
-        #expect(await eventuallySuspending { judged.value.load(ordering: .acquiring) > 0 })
-        await subject.change { _ in }
-        return task
     }
 }

@@ -64,6 +64,28 @@ struct ConditionSubject: Sendable {
         return task
     }
 
+    /// A task that has begun to wait, on an executor.
+    func waiter(
+        on executor: any TaskExecutor,
+        for predicate: @escaping Predicate,
+        _ body: @escaping Body
+    ) async -> Task<Bool, any Error> {
+        let isJudged = Pointer(Atomic<Bool>(false))
+        let task = Task(executorPreference: executor) {
+            try await suspend(
+                {
+                    isJudged.value.store(true, ordering: .releasing)
+                    return predicate($0)
+                },
+                nil,
+                body
+            )
+        }
+        #expect(await eventuallySuspending { isJudged.value.load(ordering: .acquiring) })
+        await change { _ in }
+        return task
+    }
+
     /// How one is made: each test case has its own.
     enum Kind: CaseIterable {
         case writing, reading, mutex, asyncMutex, array, dictionary, set
