@@ -14,7 +14,7 @@ import Interlock
 // contract: AsyncMutex
 @Suite(.timeLimit(.minutes(10))) struct AsyncMutexTests {
     /// A task that holds a mutex, suspended, until it is let go.
-    private struct Holder {
+    struct Holder {
         private let end = Latch(count: 1)
         private let task: Task<Void, any Error>
 

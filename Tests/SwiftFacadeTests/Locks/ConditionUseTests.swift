@@ -133,23 +133,14 @@ private final class BoundedBuffer<Element: Sendable>: Sendable {
     // contract: AsyncMutex
     @Test func aWaiterWhosePredicateIsFalseIsPassedOver() async throws {
         let mutex = AsyncMutex(0)
-        let end = Latch(count: 1)
-        let held = Latch(count: 1)
-        let holder = Task {
-            try await mutex.withLock { _ in
-                held.countDown()
-                try await end.wait()
-            }
-        }
-        try await held.wait()
+        let holder = try await AsyncMutexTests.Holder(of: mutex)
         let first = Task { try await mutex.withLock(when: { $0 == 2 }) { $0 += 1 } }
         #expect(await eventuallySuspending { mutex.waiterCount == 1 })
         let second = Task { try await mutex.withLock { $0 += 1 } }
         #expect(await eventuallySuspending { mutex.waiterCount == 2 })
         let third = Task { try await mutex.withLock(when: { $0 == 1 }) { $0 += 1 } }
         #expect(await eventuallySuspending { mutex.waiterCount == 3 })
-        end.countDown()
-        try await holder.value
+        try await holder.letGo()
         try await second.value
         try await third.value
         try await first.value

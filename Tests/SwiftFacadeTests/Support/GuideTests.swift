@@ -51,12 +51,12 @@ import Testing
     }
 
     private static let strict = ["-warnings-as-errors"]
-    private static let catalogue = Compiler.root.appendingPathComponent(
+    static let catalogue = Compiler.root.appendingPathComponent(
         "Sources/SwiftFacade/Interlock/Interlock.docc"
     )
 
-    private static func files(_ kind: String) -> [URL] {
-        (FileManager.default.enumerator(at: catalogue, includingPropertiesForKeys: nil)?.allObjects ?? [])
+    static func files(_ kind: String, below folder: URL = catalogue) -> [URL] {
+        (FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)?.allObjects ?? [])
             .compactMap { $0 as? URL }
             .filter { $0.pathExtension == kind }
             .sorted { $0.path < $1.path }
