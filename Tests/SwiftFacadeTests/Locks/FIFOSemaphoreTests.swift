@@ -233,7 +233,7 @@ import Testing
             _ = FIFOSemaphore(permits: 268_435_456)
         },
         Misuse("): -1 permits; a semaphore holds") { FIFOSemaphore(permits: 1).signal(-1) },
-        Misuse("interlock: FIFOSemaphore.trySignal(") { _ = FIFOSemaphore(permits: 1).trySignal(-1) },
+        Misuse("interlock: FIFOSemaphore.trySignal(0x") { _ = FIFOSemaphore(permits: 1).trySignal(-1) },
         Misuse("interlock: ilk_semaphore_signal(", "1 permits more than the 268435455 there") {
             let semaphore = FIFOSemaphore(permits: 268_435_455)
             semaphore.signal(0)

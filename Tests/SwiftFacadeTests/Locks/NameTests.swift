@@ -70,7 +70,6 @@ import Interlock
         Misuse("interlock: FIFOSemaphore.signal(0x", " \"downloads\"): -1 permits") {
             FIFOSemaphore(permits: 1, name: "downloads").signal(-1)
         },
-        Misuse("interlock: FIFOSemaphore.trySignal(0x") { _ = FIFOSemaphore(permits: 1).trySignal(-1) },
         Misuse(" \"ready\"): ") { Latch(count: 0, name: "ready").countDown() },
         Misuse(" \"rates\"): ") {
             let lock = ReadWriteLock(0, name: "rates")
