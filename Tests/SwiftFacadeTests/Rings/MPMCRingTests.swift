@@ -111,9 +111,19 @@ import Testing
     }
 
     @Test func closingWakesEveryWaiter() throws {
-        let ring = try MPMCRing<Int>(capacity: 1)
-        let threads = (0..<3).map { _ in TestThread { #expect((try? ring.pop()) == nil) } }
-        ring.close()
+        let (empty, full) = (try MPMCRing<Int>(capacity: 1), try MPMCRing<Int>(capacity: 1))
+        #expect(full.tryPush(0).isPushed)
+        let threads = (0..<6).map { thread in
+            TestThread {
+                if thread < 3 {
+                    #expect((try? empty.pop()) == nil)
+                } else {
+                    #expect(full.push(thread) == .closed(thread))
+                }
+            }
+        }
+        empty.close()
+        full.close()
         threads.forEach { $0.join() }
     }
 }
