@@ -20,7 +20,7 @@ import Testing
     private struct Play: FuzzPlay {
         var items = ItemSource()
         let set: SafeSet<Item>
-        var subject: SafeSet<Item> { set }
+        var subject: SafeSet<Item> { self.set }
         var model: Set<Item>
         var subscriptions: [(ChangeSubscription, Replayed<Set<Item>>)] = []
         static let withClosures: [Verb] = [.removeAllWhere, .write]
