@@ -26,26 +26,6 @@ import Interlock
         #expect(seen.events == [.utility])
     }
 
-    // first       computation              test
-    // asks        waits for the latch      removes everything
-    // has the value                        nothing is kept
-    @Test func whatIsComputedWhileEverythingIsForgottenIsNotKept() async throws {
-        let cache = SingleFlightCache<Int, Int>()
-        let (begun, open) = (Handshake(), Latch(count: 1))
-        let first = Task {
-            try await cache.value(forKey: 1) {
-                begun.give()
-                try await open.wait()
-                return 1
-            }
-        }
-        await begun.taken()
-        cache.removeAll()
-        open.countDown()
-        #expect(try await first.value == 1)
-        #expect(cache.cachedValue(forKey: 1) == nil && cache.count == 0)
-    }
-
     @Test func theClockIsReadOnlyWhereThereIsAMaximumAge() async throws {
         struct Counting: Clock {
             let reads: Counter
