@@ -25,13 +25,13 @@ private func pair(on target: DispatchQueue) -> (DispatchQueue, DispatchQueue) {
             [name] in
             try await DispatchMisuseTests.misuses[name].happen()
         }
-        Self.misuses[name].expectReport(in: result)
+        Self.misuses[name].expectReport(result)
     }
 
     // MARK: GCD.sync
 
     private static let queues: [Misuse] = [
-        Misuse(
+        .named(
             "the current queue",
             #"interlock: GCD.sync(on: "org.interlock.photos"): would wait for itself"#,
             #"("org.interlock.photos" → "org.interlock.photos")"#
@@ -39,12 +39,12 @@ private func pair(on target: DispatchQueue) -> (DispatchQueue, DispatchQueue) {
             let queue = DispatchQueue(label: "org.interlock.photos")
             sync(on: queue) { sync(on: queue) {} }
         },
-        Misuse("the queue of async work", #"GCD.sync(on: "never met before"): would wait for itself"#) {
+        .named("the queue of async work", #"GCD.sync(on: "never met before"): would wait for itself"#) {
             let queue = DispatchQueue(label: "never met before")
             queue.async { sync(on: queue) {} }
         },
         // A, then B, then A: libdispatch sees B only, and hangs.
-        Misuse(
+        .named(
             "a queue further out",
             #"this thread is running on "B" and has entered "A" already"#,
             #"("A" → "B" → "A")"#
@@ -52,32 +52,32 @@ private func pair(on target: DispatchQueue) -> (DispatchQueue, DispatchQueue) {
             let (a, b) = (DispatchQueue(label: "A"), DispatchQueue(label: "B"))
             sync(on: a) { sync(on: b) { sync(on: a) {} } }
         },
-        Misuse("a queue further out that was entered by async", #"("A" → "B" → "A")"#) {
+        .named("a queue further out that was entered by async", #"("A" → "B" → "A")"#) {
             let (a, b) = (GCD.serialQueue(label: "A"), DispatchQueue(label: "B"))
             a.async { sync(on: b) { sync(on: a) {} } }
         },
-        Misuse("the main queue, from itself", "would wait for itself") {
+        .named("the main queue, from itself", "would wait for itself") {
             await MainActor.run { sync(on: .main) {} }
         },
-        Misuse("a concurrent queue, again", #"interlock: GCD.sync(on: "wide"): would wait for itself"#) {
+        .named("a concurrent queue, again", #"interlock: GCD.sync(on: "wide"): would wait for itself"#) {
             let queue = GCD.concurrentQueue(label: "wide")
             sync(on: queue) { sync(on: queue) {} }
         },
-        Misuse("a concurrent queue, from its work", #"GCD.sync(on: "wide"): would wait for itself"#) {
+        .named("a concurrent queue, from its work", #"GCD.sync(on: "wide"): would wait for itself"#) {
             let queue = DispatchQueue(label: "wide", attributes: .concurrent)
             queue.async { sync(on: queue) {} }
         },
         // GCD has not met "A" before: the call on it sees it.
-        Misuse("a queue that was entered by a plain sync", #"("A" → "B" → "A")"#) {
+        .named("a queue that was entered by a plain sync", #"("A" → "B" → "A")"#) {
             let (a, b) = (DispatchQueue(label: "A"), DispatchQueue(label: "B"))
             func plain(_ body: () -> Void) { a.sync(execute: body) }
             plain { sync(on: b) { sync(on: a) {} } }
         },
-        Misuse("a queue behind a global one", #"GCD.sync(on: "A"): would wait for itself"#) {
+        .named("a queue behind a global one", #"GCD.sync(on: "A"): would wait for itself"#) {
             let a = DispatchQueue(label: "A")
             a.async { sync(on: .global(qos: .utility)) { sync(on: a) {} } }
         },
-        Misuse("a cycle though there is a limit", #"("A" → "B" → "A")"#) {
+        .named("a cycle though there is a limit", #"("A" → "B" → "A")"#) {
             @Sendable func limited(_ queue: DispatchQueue, _ body: @Sendable () -> Void) {
                 _ = GCD.sync(on: queue, timeout: .seconds(3600), body)
             }
@@ -87,7 +87,7 @@ private func pair(on target: DispatchQueue) -> (DispatchQueue, DispatchQueue) {
     ]
 
     private static let targets: [Misuse] = [
-        Misuse(
+        .named(
             "a queue with the same serial target",
             """
             interlock: GCD.sync(on: "B"): would wait for itself: this thread is running on "A" and has \
@@ -98,31 +98,31 @@ private func pair(on target: DispatchQueue) -> (DispatchQueue, DispatchQueue) {
             let (a, b) = pair(on: GCD.serialQueue(label: "disk"))
             sync(on: a) { sync(on: b) {} }
         },
-        Misuse("a target further down", #""disk", which "B" targets too ("A" → "C" → "B")"#) {
+        .named("a target further down", #""disk", which "B" targets too ("A" → "C" → "B")"#) {
             let target = GCD.serialQueue(label: "disk")
             let a = GCD.serialQueue(label: "A", target: GCD.concurrentQueue(label: "between", target: target))
             let b = GCD.serialQueue(label: "B", target: target)
             a.async { sync(on: DispatchQueue(label: "C")) { sync(on: b) {} } }
         },
         // libdispatch answers for the current queue: "A" was not made by GCD.
-        Misuse("the target of a plain queue", #"its serial target "disk", which "B" targets too"#) {
+        .named("the target of a plain queue", #"its serial target "disk", which "B" targets too"#) {
             let target = GCD.serialQueue(label: "disk")
             let a = DispatchQueue(label: "A", target: target)
             let b = GCD.serialQueue(label: "B", target: target)
             sync(on: a) { sync(on: b) {} }
         },
-        Misuse("its target", #"has entered "A" and with it its serial target "disk" ("A" → "disk")"#) {
+        .named("its target", #"has entered "A" and with it its serial target "disk" ("A" → "disk")"#) {
             let target = DispatchQueue(label: "disk")
             let a = DispatchQueue(label: "A", target: target)
             sync(on: a) {}
             a.async { sync(on: target) {} }
         },
-        Misuse("a queue on the current one", #"has entered "disk" already, which "A" targets too"#) {
+        .named("a queue on the current one", #"has entered "disk" already, which "A" targets too"#) {
             let target = GCD.serialQueue(label: "disk")
             let a = GCD.serialQueue(label: "A", target: target)
             sync(on: target) { sync(on: a) {} }
         },
-        Misuse("the main queue", #"its serial target "com.apple.main-thread", which "B" targets too"#) {
+        .named("the main queue", #"its serial target "com.apple.main-thread", which "B" targets too"#) {
             let (a, b) = pair(on: .main)
             a.async { sync(on: b) {} }
         },
@@ -131,7 +131,7 @@ private func pair(on target: DispatchQueue) -> (DispatchQueue, DispatchQueue) {
     // MARK: Groups and runners
 
     private static let groupsAndRunners: [Misuse] = [
-        Misuse(
+        .named(
             "leaving twice",
             #"interlock: LeaveToken.leave("thumbnail"): left twice; it was made at Photos.swift:12"#,
             "has left group DispatchGroup 0x"
@@ -142,7 +142,7 @@ private func pair(on target: DispatchQueue) -> (DispatchQueue, DispatchQueue) {
             token.leave()
             token.leave()
         },
-        Misuse(
+        .named(
             "a cycle of groups",
             """
             interlock: DispatchGroup.include("a"): the group includes this one already ("a" (P.swift:3) → \
@@ -155,7 +155,7 @@ private func pair(on target: DispatchQueue) -> (DispatchQueue, DispatchQueue) {
             b.include(c, "c", file: "P.swift", line: 2)
             c.include(a, "a", file: "P.swift", line: 3)
         },
-        Misuse(
+        .named(
             "a group in itself",
             #"DispatchGroup.include("own"): a group would wait for itself, and never be empty"#
         ) {
@@ -163,13 +163,13 @@ private func pair(on target: DispatchQueue) -> (DispatchQueue, DispatchQueue) {
             group.enter()
             group.include(group, "own")
         },
-        Misuse(
+        .named(
             "a runner without a place",
             "interlock: BoundedRunner.init(limit: 0): at least one job must be allowed at a time"
         ) {
             _ = BoundedRunner(limit: 0)
         },
-        Misuse(
+        .named(
             "a job that waits for its runner",
             """
             interlock: BoundedRunner.waitUntilIdle("downloads"): called by a job of the runner, which is not \

@@ -214,30 +214,3 @@ func refuseThreads(spare: Int = 0) {
 func sentence(_ result: ExitTest.Result?) -> String {
     String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
 }
-
-/// A call that ends the process, and what is reported of it. A suite makes each call of its table in a child.
-struct Misuse: Sendable {
-    let name: String
-    private let reports: [String]
-    private let call: @Sendable () async throws -> Void
-
-    init(_ name: String, _ reports: String..., call: @escaping @Sendable () async throws -> Void) {
-        (self.name, self.reports, self.call) = (name, reports, call)
-    }
-
-    /// In the child. What the call starts on other threads has a minute; an alarm ends a hang.
-    func happen() async throws {
-        alarm(240)
-        try await call()
-        try await Task.sleep(for: .seconds(60))
-    }
-
-    /// Expects each of the reports in what the child has written.
-    func expectReport(in result: ExitTest.Result?, _ location: SourceLocation = #_sourceLocation) {
-        for report in reports { #expect(sentence(result).contains(report), sourceLocation: location) }
-    }
-}
-
-extension [Misuse] {
-    subscript(name: String) -> Misuse { first { $0.name == name }! }
-}

@@ -19,26 +19,26 @@ import Interlock
             [name] in
             try await OperationMisuseTests.misuses[name].happen()
         }
-        Self.misuses[name].expectReport(in: result)
+        Self.misuses[name].expectReport(result)
     }
 
     // MARK: Starts, and what comes too late
 
     private static let starts: [Misuse] = [
-        Misuse("running twice", #"interlock: Operation.start("once"): it is executing already"#) {
+        .named("running twice", #"interlock: Operation.start("once"): it is executing already"#) {
             let held = Held("once")
             held.operation.start()
             held.operation.start()
         },
-        Misuse("before a dependency", #"interlock: Operation.start("below"): it still waits for "above""#) {
+        .named("before a dependency", #"interlock: Operation.start("below"): it still waits for "above""#) {
             let above = AsyncOperation<Int>(name: "above") { 1 }
             let operation = above.then(name: "below") { $0 + 1 }
             operation.start()
         },
-        Misuse("without work", "there is no work: override execute() or give a closure") {
+        .named("without work", "there is no work: override execute() or give a closure") {
             AsyncOperation<Int>().start()
         },
-        Misuse(
+        .named(
             "a late dependency",
             #"Operation.addDependency("below"): it has started, too late to wait for "above""#
         ) {
@@ -47,12 +47,12 @@ import Interlock
             below.start()
             below.addDependency(above)
         },
-        Misuse("a late delay", #"AsyncOperation.delay("late"): it has started"#) {
+        .named("a late delay", #"AsyncOperation.delay("late"): it has started"#) {
             let operation = AsyncOperation<Int>(name: "late") { 1 }
             operation.start()
             operation.delay(by: .seconds(1))
         },
-        Misuse("a late closure", #"ConcurrentBlockOperation.addBlock("late"): it has begun"#) {
+        .named("a late closure", #"ConcurrentBlockOperation.addBlock("late"): it has begun"#) {
             let operation = ConcurrentBlockOperation<Int>(name: "late")
             operation.start()
             operation.addBlock { 1 }
@@ -62,11 +62,11 @@ import Interlock
     // MARK: Cycles
 
     private static let cycles: [Misuse] = [
-        Misuse("of one", #""self" → "self""#) {
+        .named("of one", #""self" → "self""#) {
             let operation = AsyncOperation<Int>(name: "self") { 1 }
             operation.addDependency(operation)
         },
-        Misuse("through another kind of operation", #""first" → "block" → "first""#) {
+        .named("through another kind of operation", #""first" → "block" → "first""#) {
             let first = AsyncOperation<Int>(name: "first") { 1 }
             let block = BlockOperation {}
             block.name = "block"
@@ -74,7 +74,7 @@ import Interlock
             first.addDependency(block)
         },
         // Only the blocks lead to "1", two steps above the new dependency.
-        Misuse("through another kind further up", #""1" → "3" → "2" → "below" → "above" → "1""#) {
+        .named("through another kind further up", #""1" → "3" → "2" → "below" → "above" → "1""#) {
             let operation = OperationDependencyTests.numbered([1, 2, 3])
             let (above, below) = (BlockOperation {}, BlockOperation {})
             (above.name, below.name) = ("above", "below")
@@ -84,7 +84,7 @@ import Interlock
             operation[3]!.addDependency(operation[2]!)
             operation[1]!.addDependency(operation[3]!)
         },
-        Misuse("through a child of another kind", #""behind" → "above" → "group" → "child" → "behind""#) {
+        .named("through a child of another kind", #""behind" → "above" → "group" → "child" → "behind""#) {
             let group = GroupOperation<Int>(name: "group")
             let above = group.then(name: "above") { $0 }
             let behind = AsyncOperation<Int>(name: "behind") { 1 }
@@ -94,14 +94,14 @@ import Interlock
             child.addDependency(behind)
             behind.addDependency(above)
         },
-        Misuse("of a child and its group", "closes a cycle") {
+        .named("of a child and its group", "closes a cycle") {
             let group = GroupOperation<Int>(name: "group")
             let child = AsyncOperation(name: "child") { 1 }
             try group.add(child)
             child.addDependency(group)
         },
         // In another queue, and two jobs further.
-        Misuse("through jobs", #""top" → "face" → "top""#) {
+        .named("through jobs", #""top" → "face" → "top""#) {
             let queue = InterlockQueue(name: "told")
             let top = AsyncOperation(name: "top") { 1 }
             let job = top.asJob(in: queue)
@@ -109,7 +109,7 @@ import Interlock
             top.addDependency(last.asOperation(name: "face"))
         },
         // While the operation waits for "log in", an edge may not have that wait for the operation.
-        Misuse("through what a condition waits for", #""above" → "work" → "log in" → "above""#) {
+        .named("through what a condition waits for", #""above" → "work" → "log in" → "above""#) {
             let above = AsyncOperation<Int>(name: "above") { 1 }
             let first = above.then(name: "log in") { $0 }
             let work = AsyncOperation<Int>(name: "work") { 1 }
@@ -123,7 +123,7 @@ import Interlock
     // MARK: Queues
 
     private static let queues: [Misuse] = [
-        Misuse(
+        .named(
             "queued twice",
             #"interlock: InterlockQueue.enqueue("twice"): it is in the queue held already"#
         ) {
@@ -134,7 +134,7 @@ import Interlock
             first.enqueue(held)
             first.enqueue(held)
         },
-        Misuse(
+        .named(
             "another kind, queued twice",
             #"interlock: InterlockQueue.enqueue("block"): it is in the queue held already"#
         ) {
@@ -144,12 +144,12 @@ import Interlock
             first.enqueue(operation)
             InterlockQueue().enqueue(operation)
         },
-        Misuse("queued after its end", #"InterlockQueue.enqueue("done"): it has finished already"#) {
+        .named("queued after its end", #"InterlockQueue.enqueue("done"): it has finished already"#) {
             let operation = AsyncOperation<Void>(name: "done") {}
             operation.start()
             InterlockQueue().enqueue(operation)
         },
-        Misuse(
+        .named(
             "throttled twice",
             #"OperationThrottler.submit("page"): it was submitted already; an operation is submitted once"#
         ) {
@@ -163,22 +163,22 @@ import Interlock
     // MARK: Limits and policies
 
     private static let limits: [Misuse] = [
-        Misuse("a queue without a place", #"interlock: InterlockQueue.init("none"): a limit of 0"#) {
+        .named("a queue without a place", #"interlock: InterlockQueue.init("none"): a limit of 0"#) {
             _ = InterlockQueue(name: "none", limit: 0)
         },
-        Misuse("a group without a place", "interlock: GroupOperation(limit: 0): at least one child") {
+        .named("a group without a place", "interlock: GroupOperation(limit: 0): at least one child") {
             _ = GroupOperation<Int>(limit: 0)
         },
-        Misuse("no closure at once", "ConcurrentBlockOperation(maxConcurrency: 0): at least one closure") {
+        .named("no closure at once", "ConcurrentBlockOperation(maxConcurrency: 0): at least one closure") {
             _ = ConcurrentBlockOperation<Void>(maxConcurrency: 0)
         },
-        Misuse(
+        .named(
             "a category without a place",
             #"ExclusionCategory.init("none"): a limit of 0: at least one operation must be allowed"#
         ) {
             _ = ExclusionCategory("none", limit: 0)
         },
-        Misuse(
+        .named(
             "another limit of a category in use",
             #"AsyncOperation.excludes("other"): the category "net" is in use with limit 2"#
         ) {
@@ -188,23 +188,23 @@ import Interlock
             while ExclusionCategory("net").holders.isEmpty { sched_yield() }
             AsyncOperation<Int>(name: "other") { 1 }.excludes(ExclusionCategory("net")).start()
         },
-        Misuse("two limits of a category", #"the category "disk" is given a limit of 1, and another one"#) {
+        .named("two limits of a category", #"the category "disk" is given a limit of 1, and another one"#) {
             let one = ExclusionCategory("disk", limit: 1)
             AsyncOperation<Int>(name: "both") { 1 }.excludes(one, ExclusionCategory("disk", limit: 2))
         },
-        Misuse("no attempt", "there must be at least one attempt") { _ = RetryPolicy(attempts: 0) },
-        Misuse("a negative pause", "a pause cannot be negative") {
+        .named("no attempt", "there must be at least one attempt") { _ = RetryPolicy(attempts: 0) },
+        .named("a negative pause", "a pause cannot be negative") {
             _ = RetryPolicy(attempts: 1, backoff: .constant(.seconds(-1)))
         },
-        Misuse("a pause that becomes negative", "a pause cannot be negative") {
+        .named("a pause that becomes negative", "a pause cannot be negative") {
             let down = RetryPolicy.Backoff.linear(initial: .seconds(9), step: .seconds(-1), cap: .seconds(9))
             _ = RetryPolicy(attempts: 2, backoff: down)
         },
-        Misuse("no factor", "a factor below 1 does not back off") {
+        .named("no factor", "a factor below 1 does not back off") {
             _ = RetryPolicy(attempts: 1, backoff: .exponential(initial: .zero, factor: .nan, cap: .zero))
         },
-        Misuse("no repetition", "RepeatPolicy.times(0)") { _ = RepeatPolicy<Int>.times(0) },
-        Misuse(
+        .named("no repetition", "RepeatPolicy.times(0)") { _ = RepeatPolicy<Int>.times(0) },
+        .named(
             "no time",
             "interlock: RetryPolicy(attemptLimit: 0.0 seconds): no attempt could end in time"
         ) {

@@ -147,30 +147,30 @@ import Interlock
     // MARK: Misuse, also of loops and executors
 
     private static let misuses: [Misuse] = [
-        Misuse("closing a pool of the process", #"interlock: WorkerPool.close("shared"): "#) {
+        .named("closing a pool of the process", #"interlock: WorkerPool.close("shared"): "#) {
             WorkerPool.shared.close()
         },
-        Misuse("closing one at once", #"interlock: WorkerPool.closeNow("blocking"): "#) {
+        .named("closing one at once", #"interlock: WorkerPool.closeNow("blocking"): "#) {
             WorkerPool.blocking.closeNow()
         },
-        Misuse("waiting for one", #"interlock: WorkerPool.wait("shared"): "#) {
+        .named("waiting for one", #"interlock: WorkerPool.wait("shared"): "#) {
             try await WorkerPool.shared.wait()
         },
-        Misuse("a job that waits for its own pool", "called by one of the pool's own jobs") {
+        .named("a job that waits for its own pool", "called by one of the pool's own jobs") {
             let pool = try WorkerPool(threads: 1)
             try await pool.run { block(pool) }
         },
-        Misuse("claiming another's isolation", #"SerialPoolExecutor.checkIsolated("actors"): "#) {
+        .named("claiming another's isolation", #"SerialPoolExecutor.checkIsolated("actors"): "#) {
             let executor = SerialPoolExecutor(on: try WorkerPool(name: "actors", threads: 1))
             executor.checkIsolated()
         },
-        Misuse("no element at once", "concurrentForEach(maxConcurrency: 0): at least one element") {
+        .named("no element at once", "concurrentForEach(maxConcurrency: 0): at least one element") {
             try await (0..<3).concurrentForEach(maxConcurrency: 0) { _ in }
         },
-        Misuse("less than none", "concurrentMap(maxConcurrency: -1): at least one element") {
+        .named("less than none", "concurrentMap(maxConcurrency: -1): at least one element") {
             _ = try await (0..<3).concurrentMap(maxConcurrency: -1) { _ async in }
         },
-        Misuse("no chunk at once", "concurrentForEachChunk(maxConcurrency: 0): at least one element") {
+        .named("no chunk at once", "concurrentForEachChunk(maxConcurrency: 0): at least one element") {
             try await (0..<3).concurrentForEachChunk(maxConcurrency: 0) { _ in }
         },
     ]
@@ -180,7 +180,7 @@ import Interlock
             [name] in
             try await WorkerPoolTests.misuses[name].happen()
         }
-        Self.misuses[name].expectReport(in: result)
+        Self.misuses[name].expectReport(result)
     }
 
     #if os(Linux)
