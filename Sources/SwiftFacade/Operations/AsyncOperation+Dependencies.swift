@@ -3,7 +3,6 @@
 // The edges of an operation: the check before one is added, also as a question; and the gates of its dependents.
 
 import Foundation
-import InterlockPool
 import InterlockSync
 
 extension AsyncOperation {

@@ -4,7 +4,6 @@
 // each once and outside the lock.
 
 import Foundation
-import InterlockPool
 import InterlockSync
 
 /// How far an operation has come. Whether it was cancelled is another question, which `isCancelled` answers.

@@ -17,7 +17,6 @@
 // Lock order: graph, then an operation's record. Nothing that users write runs under a record's lock.
 
 import Foundation
-import InterlockPool
 import InterlockSync
 
 /// An operation whose work may go on after `start()` has returned, with a result of type `Output`.

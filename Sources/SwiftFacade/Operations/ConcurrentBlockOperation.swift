@@ -9,7 +9,6 @@
 //   all are there: opens the start      ──▶  takes closures until there are no more; the last one finishes
 
 import Foundation
-import InterlockPool
 import InterlockSync
 
 /// An operation that runs several closures at once, each where it may block, and ends after the last.

@@ -13,7 +13,6 @@
 // so that a graph that never runs is freed like any other value.
 
 import Foundation
-import InterlockPool
 import InterlockSync
 
 /// One edge. It is open or shut as its dependent's record knows it.

@@ -27,7 +27,6 @@
 // it: what a walk has met is kept.
 
 import Foundation
-import InterlockPool
 import InterlockSync
 
 enum DependencyGraph {

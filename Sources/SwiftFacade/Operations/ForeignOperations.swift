@@ -10,7 +10,6 @@
 // There is none before the first foreign operation: then it is built from the edges of the order.
 
 import Foundation
-import InterlockPool
 import InterlockSync
 
 /// Guarded by `DependencyGraph`'s lock. Every entry has what waits for it: the gates behind which operations do, and

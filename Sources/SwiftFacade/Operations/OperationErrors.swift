@@ -3,9 +3,6 @@
 // The errors an operation fails with when its own work did not fail. Each names its operation: steps pass it on
 // unchanged.
 
-import InterlockPool
-import InterlockSync
-
 /// An operation was dropped before its end, or its completion without a call: it could never have finished.
 public struct OperationAbandoned: Error, Hashable, CustomStringConvertible {
     /// The operation's name, or its type and address.

@@ -4,7 +4,6 @@
 // kind and needs no barrier, which can deadlock beside cancelled ones.
 
 import Foundation
-import InterlockPool
 import InterlockSync
 
 extension OperationQueue {

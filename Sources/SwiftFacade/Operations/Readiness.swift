@@ -15,8 +15,6 @@
 // `ReadyPosting.around`, which knows that question. Operations of other kinds get no recheck.
 
 import Foundation
-import InterlockPool
-import InterlockSync
 
 extension AsyncOperation {
     var isFreeOfDependencies: Bool { super.isReady }

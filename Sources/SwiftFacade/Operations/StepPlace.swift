@@ -8,7 +8,6 @@
 // It is searched for before the wait, and fails the step.
 
 import Foundation
-import InterlockPool
 import InterlockSync
 
 /// A queue for one operation, in the place of a step in another queue.

@@ -6,7 +6,6 @@
 // At once, because what handles an item may run users' handlers, and those may wait for what the next item brings.
 
 import Foundation
-import InterlockPool
 import InterlockSync
 
 /// A process has few: each keeps a thread-specific key for ever.

@@ -10,8 +10,6 @@
 // A long chain is cancelled link by link, in a loop of the thread.
 
 import Foundation
-import InterlockPool
-import InterlockSync
 
 extension AsyncOperation {
     /// Whether this operation is cancelled when nothing needs its result any longer. False by default.

@@ -2,9 +2,6 @@
 //
 // The errors of conditions: the refusal an operation ends with, and the reason of a condition that answered no.
 
-import InterlockPool
-import InterlockSync
-
 /// A condition refused an operation, which never ran.
 public struct ConditionRefused: Error, CustomStringConvertible {
     /// The operation's name, or its type and address.

@@ -4,7 +4,6 @@
 // whatever queues they are. The categories of the process and their places are in `ExclusionRegistry.swift`.
 
 import Foundation
-import InterlockPool
 import InterlockSync
 
 /// A name under which operations exclude each other, in the whole process.

@@ -12,7 +12,6 @@
 // A category of several places holds up a ticket only where every owner of a place is held up.
 
 import Foundation
-import InterlockPool
 import InterlockSync
 
 /// An operation of this module in the search, whatever its output.

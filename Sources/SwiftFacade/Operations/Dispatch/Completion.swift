@@ -4,8 +4,6 @@
 // call, the job ends with an error instead of never.
 
 import Foundation
-import InterlockPool
-import InterlockSync
 
 /// Ends an ``AsyncOperation``, or a job of a `DispatchGroup` or a ``BoundedRunner``, from the callback of the function
 /// it wraps.

@@ -13,8 +13,6 @@
 // One change of a tree at a time in the process: so two changes reach every group within in the same order, and the way
 // down is a loop. Lock order: that one, a tree's, then queues, records, the gate's. What was held runs outside all.
 
-import Foundation
-import InterlockPool
 import InterlockSync
 
 final class GroupSuspension: Sendable {

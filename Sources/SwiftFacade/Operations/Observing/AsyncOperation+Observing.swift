@@ -4,7 +4,6 @@
 
 import Foundation
 import InterlockPool
-import InterlockSync
 
 /// What queues, groups and scopes tell an `AsyncOperation`, whatever its output.
 protocol ObservedOperation: Operation {

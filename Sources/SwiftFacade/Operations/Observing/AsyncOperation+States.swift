@@ -4,7 +4,6 @@
 // between the two comes twice or out of order, and the later state wins.
 
 import Foundation
-import InterlockPool
 import InterlockSync
 
 extension AsyncOperation {

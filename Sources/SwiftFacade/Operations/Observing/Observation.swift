@@ -12,7 +12,6 @@
 // Nothing blocks, and no lock is held while a listener runs. A listener may change the operation.
 
 import Foundation
-import InterlockPool
 import InterlockSync
 
 final class Observation: Sendable {

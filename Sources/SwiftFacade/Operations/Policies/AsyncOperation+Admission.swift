@@ -11,7 +11,6 @@
 // the operation (`ResumePlace.swift`).
 
 import Foundation
-import InterlockPool
 import InterlockSync
 
 extension AsyncOperation {

@@ -4,7 +4,6 @@
 // or a `RepeatPolicy`.
 
 import Foundation
-import InterlockPool
 import InterlockSync
 
 extension AsyncOperation {

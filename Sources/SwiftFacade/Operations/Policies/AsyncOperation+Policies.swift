@@ -4,7 +4,6 @@
 // .timeOut(after: .seconds(10)).enqueued(on: queue)`.
 
 import Foundation
-import InterlockPool
 import InterlockSync
 
 extension AsyncOperation {

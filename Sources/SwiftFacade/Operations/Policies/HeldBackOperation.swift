@@ -5,7 +5,6 @@
 // of the pacer, and starts it or has it started: an operation is started once.
 
 import Foundation
-import InterlockPool
 import InterlockSync
 
 /// An `AsyncOperation` that is held back, whatever its output.

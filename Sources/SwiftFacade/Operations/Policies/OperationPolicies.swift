@@ -5,7 +5,6 @@
 
 import Foundation
 import InterlockPool
-import InterlockSync
 
 /// Set before the start, under the record's lock.
 ///

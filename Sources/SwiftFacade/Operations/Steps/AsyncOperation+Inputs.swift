@@ -4,7 +4,6 @@
 // `and` and `all`. Each depends on what it takes, and frees that when it has run.
 
 import Foundation
-import InterlockPool
 import InterlockSync
 
 extension AsyncOperation {

@@ -3,8 +3,6 @@
 // What an operation takes from an upstream one: the operation, and what is taken where it failed.
 
 import Foundation
-import InterlockPool
-import InterlockSync
 
 /// Something that gives an operation its input: an ``AsyncOperation``, or what one makes of itself to say what is taken
 /// where it fails: `a.substituting(0)`, `a.asResult`. Where nothing is taken,

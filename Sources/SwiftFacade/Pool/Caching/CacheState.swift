@@ -7,7 +7,6 @@
 // Invariant: a key has a value or a failure, not both; its flight ends before either is kept.
 
 import CInterlock
-import InterlockSync
 
 @usableFromInline
 struct CacheState<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {

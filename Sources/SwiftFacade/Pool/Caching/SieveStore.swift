@@ -15,7 +15,6 @@
 // a Zipf 0.9 trace, SIEVE answers 64 % of the questions, CLOCK 57 % and the exact order 56 % (bench_swift --trace).
 
 import CInterlock
-import InterlockSync
 
 /// An entry. Its key is here too: taken out, it is not released under the lock.
 @usableFromInline

@@ -2,8 +2,6 @@
 //
 // Changing what a cache keeps. The change overtakes a computation under way.
 
-import InterlockSync
-
 extension SingleFlightCache {
     /// Keeps `value` for `key`, as if it had just been computed. A computation under way still answers its waiters, but
     /// its result is not kept. A kept failure goes. Thread-safe; blocks briefly.

@@ -6,7 +6,6 @@
 // Lock order: the waiters', the state's, a stripe's; all stripes only in the order of their indices. Jobs are given to
 // the pool outside all of them.
 
-import CInterlock
 import InterlockSync
 
 struct QueueState {

@@ -3,7 +3,6 @@
 // The two ways to close a pool, and waiting for its end. A thread that waits sleeps in the C core. A task waits for a
 // promise, which one thread a pool fulfils: the C core has no other notice of its end.
 
-import CInterlock
 import InterlockSync
 
 extension WorkerPool {

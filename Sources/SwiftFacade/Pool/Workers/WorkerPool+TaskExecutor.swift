@@ -7,7 +7,6 @@
 // and bounded, where an executor cannot refuse.
 
 import CInterlock
-import InterlockSync
 
 extension WorkerPool: TaskExecutor {
     /// Runs a part of a task on the pool. For the Swift runtime. Thread-safe.

@@ -4,8 +4,6 @@
 // callback has come or was dropped. A callback kept for ever and not called remains a fault; `waitReport` names it.
 
 import Dispatch
-import InterlockPool
-import InterlockSync
 
 /// A job of a `DispatchGroup` that a ``Completion`` ends: its result is recorded, then it leaves.
 private final class GroupJob<Output: Sendable>: CompletableJob {

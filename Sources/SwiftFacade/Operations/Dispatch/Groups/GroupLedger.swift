@@ -8,7 +8,6 @@
 // collected.
 
 import Dispatch
-import InterlockPool
 import InterlockSync
 
 /// A job of a group that has not left it yet.

@@ -7,7 +7,6 @@
 // return, is reported and leaves: a hang is worse.
 
 import Dispatch
-import InterlockPool
 import InterlockSync
 
 /// A stay in a `DispatchGroup` that is ended exactly once, by ``leave()``.

@@ -2,7 +2,6 @@
 //
 // Waiting until a runner has no job.
 
-import InterlockPool
 import InterlockSync
 
 extension BoundedRunner {

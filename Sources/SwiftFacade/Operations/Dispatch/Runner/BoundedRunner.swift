@@ -3,7 +3,6 @@
 // A limit on the jobs that run at once, without a thread for those that wait. The work is in RunnerCore.swift.
 
 import Dispatch
-import InterlockPool
 import InterlockSync
 
 /// Runs closures on a queue, at most ``limit`` at a time, first come, first served.

@@ -10,7 +10,6 @@
 // lock.
 
 import Dispatch
-import InterlockPool
 import InterlockSync
 
 final class RunnerCore: Sendable {

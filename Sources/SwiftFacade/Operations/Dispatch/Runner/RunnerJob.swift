@@ -2,7 +2,6 @@
 //
 // A job of a `BoundedRunner`: its handle, and its node in the runner's list.
 
-import InterlockPool
 import InterlockSync
 
 // `state` changes under the core's lock; the closures are taken by the one thread that begins or cancels the job.

@@ -2,7 +2,6 @@
 //
 // The readiness of a descriptor as a sequence, and its end.
 
-import InterlockPool
 import InterlockSync
 
 #if canImport(Glibc)

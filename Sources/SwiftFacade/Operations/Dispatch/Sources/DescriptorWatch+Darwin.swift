@@ -7,7 +7,6 @@
 #if !os(Linux)
 import Darwin
 import Dispatch
-import InterlockPool
 import InterlockSync
 
 // The source may be used from any thread; whether it is suspended changes under the lock.

@@ -11,8 +11,6 @@
 
 #if os(Linux)
 import CInterlock
-import Dispatch
-import InterlockPool
 import InterlockSync
 
 #if canImport(Glibc)

@@ -4,7 +4,6 @@
 // than the source has kinds, and the end. The task's cancellation asks the source to end and waits until it has, so
 // that `nil` means: nothing of the source runs any more.
 
-import InterlockPool
 import InterlockSync
 
 // Everything changes under the queue's lock.

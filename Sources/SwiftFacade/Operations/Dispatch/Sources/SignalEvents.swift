@@ -2,7 +2,6 @@
 //
 // The signals of a process as a sequence, and its end.
 
-import InterlockPool
 import InterlockSync
 
 /// The signals that the process receives, for `for await`; made by `GCD.signals(_:)`.

@@ -13,7 +13,6 @@
 //   kill ─▶ handler ─write─▶ pipe ─▶ dispatch source ─▶ mailbox of each sequence, on the relay's queue
 
 import Dispatch
-import InterlockPool
 import InterlockSync
 
 #if canImport(Glibc)

@@ -2,9 +2,6 @@
 //
 // Signals by name, and the events that tell of them.
 
-import InterlockPool
-import InterlockSync
-
 #if canImport(Glibc)
 import Glibc
 #elseif canImport(Musl)

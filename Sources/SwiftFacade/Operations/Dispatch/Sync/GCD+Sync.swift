@@ -6,7 +6,6 @@
 
 import CInterlock
 import Dispatch
-import InterlockPool
 import InterlockSync
 
 extension GCD {

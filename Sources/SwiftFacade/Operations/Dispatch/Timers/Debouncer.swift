@@ -3,8 +3,6 @@
 // The last of values that come in quick succession is delivered, when no further one has come for a while.
 
 import Dispatch
-import InterlockPool
-import InterlockSync
 
 /// Calls a closure with the last of values that come in quick succession: when none has come after it for the interval.
 ///

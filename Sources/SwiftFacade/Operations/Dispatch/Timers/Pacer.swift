@@ -8,7 +8,6 @@
 // A round is the wait that one alarm ends. An alarm that has begun when its round is over finds another number, and
 // does nothing.
 
-import InterlockPool
 import InterlockSync
 
 /// Which of the values of a quick succession are delivered.

@@ -3,7 +3,6 @@
 // A timer on a dispatch queue, as its users see it: the handle of a TimerCore, which ends it when it is dropped.
 
 import Dispatch
-import InterlockPool
 import InterlockSync
 
 /// A timer that calls a handler on a dispatch queue, once or again and again; made by

@@ -12,7 +12,6 @@
 // Lifetime: the port's timer keeps the core until it is cancelled and `ended` has been called. The handle cancels it.
 
 import Dispatch
-import InterlockPool
 import InterlockSync
 
 final class TimerCore: Sendable {

@@ -5,7 +5,6 @@
 // delivers nothing, and what one too few leaves, the next delivers.
 
 import Dispatch
-import InterlockPool
 import InterlockSync
 
 /// A firing of a timer, for as many moments as have become due since the last one.

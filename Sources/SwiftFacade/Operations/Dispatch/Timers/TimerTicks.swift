@@ -3,8 +3,6 @@
 // The firings of a timer as a sequence. Each iterator has a timer of its own, which ends with it.
 
 import Dispatch
-import InterlockPool
-import InterlockSync
 
 /// The firings of a repeating timer, for `for await`; made by ``GCD/ticks(every:after:leeway:)``.
 ///

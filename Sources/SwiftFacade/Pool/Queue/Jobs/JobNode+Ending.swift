@@ -2,8 +2,6 @@
 //
 // The end of a node: decided once, under the stripe's lock; made known outside it by the thread that decided.
 
-import InterlockSync
-
 extension JobNode {
     /// What an end concerns beside one successor.
     struct EndedExtras {

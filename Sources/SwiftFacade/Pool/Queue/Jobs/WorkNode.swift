@@ -3,8 +3,6 @@
 // A node for work that has a life of its own: an operation. The node says when it may start, and ends when the work
 // says that it has ended.
 
-import InterlockSync
-
 /// What such a node is the place of.
 package protocol QueuedWork: AnyObject, Sendable {
     /// The operation, as it is found in explanations.
