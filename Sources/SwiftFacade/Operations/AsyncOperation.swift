@@ -84,10 +84,7 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
     ///
     /// `body` starts the function and returns; the operation goes on until its completion is called. A cancelled one
     /// finishes at once; ``Completion/onCancel(_:)`` tells the function.
-    public convenience init(
-        name: String? = nil,
-        _ body: @escaping @Sendable (Completion<Output>) -> Void
-    ) {
+    public convenience init(name: String? = nil, _ body: @escaping @Sendable (Completion<Output>) -> Void) {
         self.init(name: name, work: Self.handlerWork(body))
     }
 
@@ -179,11 +176,7 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
         case .misuse(.ended):
             return
         case .misuse:
-            misuse(
-                "Operation.start",
-                displayName,
-                "it is executing already; an operation runs once"
-            )
+            misuse("Operation.start", displayName, "it is executing already; an operation runs once")
         }
     }
 

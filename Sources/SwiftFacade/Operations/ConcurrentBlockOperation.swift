@@ -69,11 +69,7 @@ public final class ConcurrentBlockOperation<Value: Sendable>: AsyncOperation<[Va
             return state.hasBegun
         }
         if isTooLate {
-            misuse(
-                "ConcurrentBlockOperation.addBlock",
-                displayName,
-                "it has begun; add closures before that"
-            )
+            misuse("ConcurrentBlockOperation.addBlock", displayName, "it has begun; add closures before that")
         }
     }
 

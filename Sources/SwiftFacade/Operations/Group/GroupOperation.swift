@@ -194,10 +194,7 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
         return ChildEnd.isUnstarted(child) ? cycle(through: [child], &met) : .hasStarted
     }
 
-    private func cycle(
-        through children: [Operation],
-        _ met: inout Met
-    ) -> ChildRefused.Reason? {
+    private func cycle(through children: [Operation], _ met: inout Met) -> ChildRefused.Reason? {
         GroupCycle.reason(
             against: children,
             in: self,

@@ -17,11 +17,7 @@ extension AsyncOperation {
         retry policy: RetryPolicy,
         _ body: @escaping @Sendable (Completion<Output>) -> Void
     ) {
-        self.init(
-            name: name,
-            attempts: policy.terms(windsDown: false),
-            { body(Completion($0)) }
-        )
+        self.init(name: name, attempts: policy.terms(windsDown: false), { body(Completion($0)) })
     }
 
     /// Runs a closure that is run again where it fails, on the threads of the queue; else as the form for completion
@@ -31,11 +27,7 @@ extension AsyncOperation {
         retry policy: RetryPolicy,
         _ body: @escaping @Sendable () throws -> Output
     ) {
-        self.init(
-            name: name,
-            attempts: policy.terms(windsDown: true),
-            { $0.finish(Result(catching: body)) }
-        )
+        self.init(name: name, attempts: policy.terms(windsDown: true), { $0.finish(Result(catching: body)) })
     }
 
     /// Runs an `async` closure that is run again where it fails, each time in a task of its own; else as the form for
@@ -46,11 +38,7 @@ extension AsyncOperation {
         retry policy: RetryPolicy,
         _ body: @escaping @Sendable () async throws -> Output
     ) {
-        self.init(
-            name: name,
-            attempts: policy.terms(windsDown: true),
-            { $0.runTask(priority, body) }
-        )
+        self.init(name: name, attempts: policy.terms(windsDown: true), { $0.runTask(priority, body) })
     }
 
     /// Wraps a completion-handler function that is called again where it succeeds. Completions and pauses are as with a
@@ -60,11 +48,7 @@ extension AsyncOperation {
         repeating policy: RepeatPolicy<Output>,
         _ body: @escaping @Sendable (Completion<Output>) -> Void
     ) {
-        self.init(
-            name: name,
-            attempts: policy.terms(windsDown: false),
-            { body(Completion($0)) }
-        )
+        self.init(name: name, attempts: policy.terms(windsDown: false), { body(Completion($0)) })
     }
 
     /// Runs a closure that is run again where it succeeds, on the threads of the queue; else as the form for completion
@@ -74,11 +58,7 @@ extension AsyncOperation {
         repeating policy: RepeatPolicy<Output>,
         _ body: @escaping @Sendable () throws -> Output
     ) {
-        self.init(
-            name: name,
-            attempts: policy.terms(windsDown: true),
-            { $0.finish(Result(catching: body)) }
-        )
+        self.init(name: name, attempts: policy.terms(windsDown: true), { $0.finish(Result(catching: body)) })
     }
 
     /// Runs an `async` closure that is run again where it succeeds, each time in a task of its own; else as the form
@@ -89,11 +69,7 @@ extension AsyncOperation {
         repeating policy: RepeatPolicy<Output>,
         _ body: @escaping @Sendable () async throws -> Output
     ) {
-        self.init(
-            name: name,
-            attempts: policy.terms(windsDown: true),
-            { $0.runTask(priority, body) }
-        )
+        self.init(name: name, attempts: policy.terms(windsDown: true), { $0.runTask(priority, body) })
     }
 
     private convenience init(

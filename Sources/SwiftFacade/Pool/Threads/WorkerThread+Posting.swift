@@ -35,10 +35,7 @@ extension WorkerThread {
     ///
     /// - Returns: `.pushed`, or the message with `.full` or `.closed`.
     @available(*, noasync, message: "it blocks the thread; use `await post`")
-    public func post(
-        _ message: Message,
-        until deadline: ContinuousClock.Instant
-    ) -> PushResult<Message> {
+    public func post(_ message: Message, until deadline: ContinuousClock.Instant) -> PushResult<Message> {
         core.mailbox.push(message, until: deadline)
     }
 

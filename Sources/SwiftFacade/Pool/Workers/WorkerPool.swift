@@ -68,14 +68,7 @@ public final class WorkerPool: Sendable {
         stackSize: Int? = nil,
         nice: Int = 0
     ) throws(WorkerPoolError) {
-        let options = try WorkerPool.options(
-            threads,
-            maximumThreads,
-            keptThreads,
-            idleTime,
-            stackSize,
-            nice
-        )
+        let options = try WorkerPool.options(threads, maximumThreads, keptThreads, idleTime, stackSize, nice)
         self.init(try PoolCore(options, name: name, isPermanent: false))
     }
 

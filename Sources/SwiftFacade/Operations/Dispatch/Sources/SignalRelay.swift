@@ -79,10 +79,7 @@ enum SignalRelay {
     private static let queue = DispatchQueue(label: "interlock.signals")
 
     /// From now on `mailbox` gets the signal, and the signal does nothing else.
-    static func add(
-        _ mailbox: EventMailbox<SignalEvent>,
-        to signal: UnixSignal
-    ) throws(SignalsUnavailable) {
+    static func add(_ mailbox: EventMailbox<SignalEvent>, to signal: UnixSignal) throws(SignalsUnavailable) {
         try state.withLock { (state) throws(SignalsUnavailable) in
             if state.listening[signal.rawValue] == nil {
                 state.listening[signal.rawValue] = try listen(to: signal, &state)
