@@ -136,9 +136,7 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
 
     /// The priority may be changed at any time while the operation waits in a queue; an ``InterlockQueue`` that has it
     /// goes by the last value.
-    open override var queuePriority: Operation.QueuePriority {
-        didSet { node?.priorityChanged() }
-    }
+    open override var queuePriority: Operation.QueuePriority { didSet { node?.priorityChanged() } }
 
     /// The operations this one waits for, in the order they were added; none once it has finished: a chain's last
     /// result does not keep the chain.

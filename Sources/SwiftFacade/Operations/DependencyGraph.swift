@@ -148,9 +148,7 @@ enum DependencyGraph {
 
 extension DependencyGraph.State {
     /// Takes from the order what has ended.
-    mutating func forgetRetired() {
-        for vertex in takeRetired() { remove(vertex) }
-    }
+    mutating func forgetRetired() { for vertex in takeRetired() { remove(vertex) } }
 
     private mutating func remove(_ vertex: DependencyOrder.Vertex) {
         order.remove(vertex: vertex)

@@ -21,9 +21,7 @@ protocol ChildHolder: AnyObject {
 
 extension ChildHolder {
     /// What it waits for, once it has begun.
-    var waitReasons: [WaitReason] {
-        unfinishedChildren.map { .child(bareMisuseName($0.name, of: $0)) }
-    }
+    var waitReasons: [WaitReason] { unfinishedChildren.map { .child(bareMisuseName($0.name, of: $0)) } }
 }
 
 struct Admission {
@@ -152,15 +150,11 @@ final class ChildLedger: Sendable {
         state.withLock { $0.unfinished[ObjectIdentifier(child)] != nil }
     }
 
-    func cancelAll() {
-        for child in unfinished { NestedEnds.run { child.cancel() } }
-    }
+    func cancelAll() { for child in unfinished { NestedEnds.run { child.cancel() } } }
 }
 
 extension ChildLedger.State {
-    fileprivate var children: [Operation] {
-        unfinished.values.sorted { $0.number < $1.number }.map(\.child)
-    }
+    fileprivate var children: [Operation] { unfinished.values.sorted { $0.number < $1.number }.map(\.child) }
 
     fileprivate mutating func note(_ failure: ChildLedger.Failure) {
         let before = failures ?? (failure, failure)

@@ -49,9 +49,7 @@ final class GroupSuspension: Sendable {
         /// Groups that are still to learn by what the one around them is suspended.
         var untold: [(GroupSuspension, by: String?)] = []
 
-        func run() {
-            for work in held { work.claim()?() }
-        }
+        func run() { for work in held { work.claim()?() } }
     }
 
     private static let changing = VisibleMutex(())

@@ -120,9 +120,7 @@ extension AsyncOperation {
     }
 
     /// Does nothing where the work has ended, or was cancelled before.
-    final func timeLimitPassed(_ limit: Duration) {
-        if limitIsFirst(limit, hasBegun: true) { stopWork() }
-    }
+    final func timeLimitPassed(_ limit: Duration) { if limitIsFirst(limit, hasBegun: true) { stopWork() } }
 
     private func limitIsFirst(_ limit: Duration, hasBegun: Bool) -> Bool {
         let error = OperationTimedOut(operation: bareName, limit: limit)

@@ -251,9 +251,7 @@ final class Attempt<Output: Sendable>: CompletableJob, Sendable {
         set { state.withLock { $0.isTask = newValue } }
     }
 
-    func completionDropped() {
-        finish(.failure(OperationAbandoned(operation: operation.bareName)))
-    }
+    func completionDropped() { finish(.failure(OperationAbandoned(operation: operation.bareName))) }
 
     var isCancelled: Bool { operation.isCancelled || state.withLock { $0.isCancelled } }
 

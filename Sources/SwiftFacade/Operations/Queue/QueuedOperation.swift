@@ -26,9 +26,7 @@ extension WorkNode {
     }
 
     /// The priority has been set.
-    func priorityChanged() {
-        if let operation, readPriority(of: operation) { core.addReady(self) }
-    }
+    func priorityChanged() { if let operation, readPriority(of: operation) { core.addReady(self) } }
 }
 
 extension WorkNode: ExplainingQueue {

@@ -29,9 +29,7 @@ public struct Upstream<Taken: Sendable>: OperationUpstream {
 
 extension AsyncOperation: OperationUpstream {
     /// Its output, or its error.
-    public final var upstream: Upstream<Output> {
-        Upstream(operation: self) { try self.output(forStep: $0) }
-    }
+    public final var upstream: Upstream<Output> { Upstream(operation: self) { try self.output(forStep: $0) } }
 
     /// Its output, or `value` where it failed or was cancelled.
     public final func substituting(_ value: Output) -> Upstream<Output> {

@@ -17,9 +17,7 @@ struct CacheState<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
 
     private let limits: CacheLimits
 
-    init(_ limits: CacheLimits) {
-        self.limits = limits
-    }
+    init(_ limits: CacheLimits) { self.limits = limits }
 
     /// What is taken out in one call. Declared before the lock is taken, it is released after it.
     struct Removed: ~Copyable {

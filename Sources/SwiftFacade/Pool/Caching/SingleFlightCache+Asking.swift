@@ -234,7 +234,5 @@ extension SingleFlightCache {
     }
 
     /// The number of waiters for `key`, with a thread that computes it; for tests.
-    func waiters(forKey key: Key) -> Int {
-        state.withReadLock { $0.flights[key]?.waiters ?? 0 }
-    }
+    func waiters(forKey key: Key) -> Int { state.withReadLock { $0.flights[key]?.waiters ?? 0 } }
 }

@@ -48,12 +48,8 @@ extension SingleFlightCache {
     }
 
     /// The number of values kept at this moment, those too old included. Failures are not counted. Blocks briefly.
-    public var count: Int {
-        state.withReadLock { $0.values.count }
-    }
+    public var count: Int { state.withReadLock { $0.values.count } }
 
     /// The sum of the costs of the values kept at this moment; 0 without a ``costLimit``. Blocks briefly.
-    public var totalCost: Int {
-        state.withReadLock { $0.values.totalCost }
-    }
+    public var totalCost: Int { state.withReadLock { $0.values.totalCost } }
 }

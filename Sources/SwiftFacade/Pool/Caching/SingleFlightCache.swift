@@ -180,9 +180,7 @@ public final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>:
     ///
     /// - Complexity: O(1) and one key's hashing.
     @inlinable
-    public func cachedValue(forKey key: Key) -> Value? {
-        keptValue(forKey: key)
-    }
+    public func cachedValue(forKey key: Key) -> Value? { keptValue(forKey: key) }
 
     @inlinable @inline(__always)
     func keptValue(forKey key: Key) -> Value? {

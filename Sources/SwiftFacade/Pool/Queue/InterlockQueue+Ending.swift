@@ -11,9 +11,7 @@ extension InterlockQueue {
     ///
     /// Work of the queue must not call this: it would wait for itself. A suspended queue does not become empty.
     @available(*, noasync, message: "it blocks the thread; use `try await wait()`")
-    public func wait() {
-        _ = core.block(until: forever)
-    }
+    public func wait() { _ = core.block(until: forever) }
 
     /// Blocks until the queue is empty, until `deadline` at most. Work of the queue must not call this.
     ///
@@ -27,9 +25,7 @@ extension InterlockQueue {
     ///
     /// - Returns: whether the queue was empty.
     @available(*, noasync, message: "it blocks the thread; use `try await wait(timeout:)`")
-    public func wait(timeout: Duration) -> Bool {
-        core.block(until: InterlockSync.deadline(in: timeout))
-    }
+    public func wait(timeout: Duration) -> Bool { core.block(until: InterlockSync.deadline(in: timeout)) }
 
     // MARK: Suspending
 
@@ -101,7 +97,5 @@ extension InterlockQueue {
         return names
     }
 
-    private var left: [JobNode] {
-        core.stripes.nodes.filter { !$0.isFinished }
-    }
+    private var left: [JobNode] { core.stripes.nodes.filter { !$0.isFinished } }
 }

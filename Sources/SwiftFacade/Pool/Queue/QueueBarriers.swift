@@ -58,9 +58,7 @@ struct QueueBarriers {
     }
 
     /// A node has ended for which a barrier counts.
-    mutating func nodeLeft(_ generation: UInt32) {
-        barriers[Int(generation &- self.generation)].before -= 1
-    }
+    mutating func nodeLeft(_ generation: UInt32) { barriers[Int(generation &- self.generation)].before -= 1 }
 
     /// A barrier has ended: what it held, and may run now.
     mutating func ended(_ node: JobNode, _ gone: inout [JobNode]) -> [JobNode] {
@@ -87,7 +85,5 @@ struct QueueBarriers {
     }
 
     /// All that is held.
-    mutating func takeHeld() -> [JobNode] {
-        barriers.indices.flatMap { barriers[$0].held.takeAll() }
-    }
+    mutating func takeHeld() -> [JobNode] { barriers.indices.flatMap { barriers[$0].held.takeAll() } }
 }

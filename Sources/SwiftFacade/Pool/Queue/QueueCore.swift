@@ -111,14 +111,10 @@ package final class QueueCore: Sendable {
     package var nodes: [JobNode] { stripes.nodes }
 
     /// A job has become ready in a held stripe.
-    package func addReady(_ node: JobNode) {
-        addReady(node, freesPlace: false)
-    }
+    package func addReady(_ node: JobNode) { addReady(node, freesPlace: false) }
 
     /// A job that was submitted in a free stripe, and has not begun in a held one.
-    func relist(_ node: JobNode) {
-        addReady(node, freesPlace: true)
-    }
+    func relist(_ node: JobNode) { addReady(node, freesPlace: true) }
 
     private func addReady(_ node: JobNode, freesPlace: Bool) {
         changeState { state in

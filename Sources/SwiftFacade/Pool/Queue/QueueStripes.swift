@@ -100,9 +100,7 @@ final class QueueStripes: @unchecked Sendable {
     }
 
     @inline(__always)
-    subscript(index: Int) -> Reference {
-        Reference(base: stripes[index].base)
-    }
+    subscript(index: Int) -> Reference { Reference(base: stripes[index].base) }
 
     /// Runs `body` for each stripe in turn, under its lock.
     func withEach(_ body: (inout Stripe) -> Void) {

@@ -10,9 +10,7 @@ extension WorkerThread {
     ///
     /// - Returns: `.pushed`, or the message with `.full` or `.closed`.
     /// - Complexity: O(1).
-    public func tryPost(_ message: Message) -> PushResult<Message> {
-        core.mailbox.tryPush(message)
-    }
+    public func tryPost(_ message: Message) -> PushResult<Message> { core.mailbox.tryPush(message) }
 
     // MARK: Blocking
 
@@ -53,9 +51,7 @@ extension WorkerThread {
     ///
     /// - Returns: `.pushed`, or the message with `.closed` or `.cancelled`. A cancelled task still posts where there is
     ///   room.
-    public func post(_ message: Message) async -> PushResult<Message> {
-        await core.mailbox.push(message)
-    }
+    public func post(_ message: Message) async -> PushResult<Message> { await core.mailbox.push(message) }
 
     /// Posts `message`; suspends the task while the mailbox is full, until `deadline` at most.
     ///

@@ -52,9 +52,7 @@ final class WorkerThreadCore<Message: Sendable>: Sendable {
         self.handler = PendingWork(handler)
     }
 
-    var state: WorkerThreadState {
-        current.withLock { $0.state }
-    }
+    var state: WorkerThreadState { current.withLock { $0.state } }
 
     var isCurrent: Bool { PoolThread.isInJob(of: self) }
 

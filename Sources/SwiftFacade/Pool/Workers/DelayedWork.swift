@@ -40,9 +40,7 @@ public final class DelayedWork<Value: Sendable>: Sendable {
     ///
     /// - Throws: What the work throws; `CancellationError` where the work was cancelled, or where the awaiting task
     ///   is: the work goes on then; ``WorkerPoolError/closed(pool:)`` where its pool was closed at once.
-    public var value: Value {
-        get async throws { try await value(until: nil)! }
-    }
+    public var value: Value { get async throws { try await value(until: nil)! } }
 
     /// Works as ``value``, until `deadline` at most.
     ///

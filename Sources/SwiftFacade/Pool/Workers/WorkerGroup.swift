@@ -47,13 +47,9 @@ public final class WorkerGroup: Sendable {
     }
 
     /// A group without jobs. Allocates.
-    public init(on pool: WorkerPool) {
-        self.pool = pool
-    }
+    public init(on pool: WorkerPool) { self.pool = pool }
 
-    deinit {
-        group.retire(on: pool.core)
-    }
+    deinit { group.retire(on: pool.core) }
 
     /// Has `work` run on the pool as a job of the group. Does not wait.
     ///
@@ -81,9 +77,7 @@ public final class WorkerGroup: Sendable {
 
     /// Waits until all jobs of the group have ended. Blocks the thread; a worker of the pool runs jobs of the group.
     @available(*, noasync, message: "it blocks the thread; use `try await wait()`")
-    public func wait() {
-        _ = block(until: forever)
-    }
+    public func wait() { _ = block(until: forever) }
 
     /// Waits until all jobs of the group have ended, until `deadline` at most. Blocks the thread; a worker of the pool
     /// runs jobs of the group, and ends the one that it has begun.
@@ -99,9 +93,7 @@ public final class WorkerGroup: Sendable {
     ///
     /// - Returns: Whether all jobs have ended.
     @available(*, noasync, message: "it blocks the thread; use `try await wait(timeout:)`")
-    public func wait(timeout: Duration) -> Bool {
-        block(until: InterlockSync.deadline(in: timeout))
-    }
+    public func wait(timeout: Duration) -> Bool { block(until: InterlockSync.deadline(in: timeout)) }
 
     private func block(until deadline: UInt64) -> Bool {
         ThreadDiagnosis.waiting(for: self, until: deadline, "a group of jobs") {
@@ -114,9 +106,7 @@ public final class WorkerGroup: Sendable {
     /// Waits until all jobs of the group have ended. Suspends the task.
     ///
     /// - Throws: `CancellationError` if the task is cancelled first; the jobs go on.
-    public func wait() async throws(CancellationError) {
-        _ = try await suspend(until: nil)
-    }
+    public func wait() async throws(CancellationError) { _ = try await suspend(until: nil) }
 
     /// Waits until all jobs of the group have ended, until `deadline` at most. Suspends the task.
     ///
@@ -160,9 +150,7 @@ public final class WorkerGroup: Sendable {
         if arms { arm() }
     }
 
-    private func arm() {
-        pool.core.follow(group.pointer, .object(self))
-    }
+    private func arm() { pool.core.follow(group.pointer, .object(self)) }
 
     private func takeFollowers() -> [Follower] {
         let (taken, isArmed) = followers.withLock { followers in

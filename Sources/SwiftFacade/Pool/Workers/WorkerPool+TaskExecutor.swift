@@ -13,9 +13,7 @@ extension WorkerPool: TaskExecutor {
     ///
     /// Allocates nothing while no more than 1,024 jobs wait. Tasks of `.high` priority and above are high jobs, those
     /// of `.utility` and below low ones. A closed pool hands it to ``shared``.
-    public func enqueue(_ job: consuming ExecutorJob) {
-        take(UnownedJob(job))
-    }
+    public func enqueue(_ job: consuming ExecutorJob) { take(UnownedJob(job)) }
 
     func take(_ job: UnownedJob) {
         if !core.submitLast(.task(job), poolPriority(job)) {

@@ -77,14 +77,10 @@ public final class WorkerPool: Sendable {
         core.taskExecutor = asUnownedTaskExecutor()
     }
 
-    deinit {
-        core.finish()
-    }
+    deinit { core.finish() }
 
     /// The name that the pool was made with.
-    public var name: String {
-        core.name
-    }
+    public var name: String { core.name }
 
     private static func options(
         _ threads: Int?,
@@ -153,9 +149,7 @@ public final class WorkerPool: Sendable {
     /// is made when it is first used, and is not closed.
     ///
     /// If the system gives it no thread, that is reported and ends the process.
-    public static var blocking: WorkerPool {
-        blockingIfAvailable ?? noThread("WorkerPool.blocking")
-    }
+    public static var blocking: WorkerPool { blockingIfAvailable ?? noThread("WorkerPool.blocking") }
 
     package static let blockingIfAvailable = permanent("blocking", 512)
 

@@ -11,13 +11,9 @@ private final class GroupJob<Output: Sendable>: CompletableJob {
 
     init(_ token: LeaveToken) { self.token = token }
 
-    func finish(_ outcome: Result<Output, any Error>) -> Bool {
-        token.leaveIfInside { $0.store(outcome) }
-    }
+    func finish(_ outcome: Result<Output, any Error>) -> Bool { token.leaveIfInside { $0.store(outcome) } }
 
-    func completionDropped() {
-        _ = finish(.failure(JobAbandoned(job: token.label, origin: token.origin)))
-    }
+    func completionDropped() { _ = finish(.failure(JobAbandoned(job: token.label, origin: token.origin))) }
 
     var isCancelled: Bool { false }
     func onCancel(_: @escaping @Sendable () -> Void) {}

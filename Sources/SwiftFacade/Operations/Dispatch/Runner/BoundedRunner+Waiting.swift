@@ -45,9 +45,7 @@ extension BoundedRunner {
     /// Suspends until the runner has no job. What the jobs did is visible.
     ///
     /// - Throws: `CancellationError` at once if the awaiting task is cancelled; the jobs go on.
-    public func waitUntilIdle() async throws(CancellationError) {
-        _ = try await core.suspend(until: nil)
-    }
+    public func waitUntilIdle() async throws(CancellationError) { _ = try await core.suspend(until: nil) }
 
     /// Suspends until the runner has no job, until `deadline` at most.
     ///

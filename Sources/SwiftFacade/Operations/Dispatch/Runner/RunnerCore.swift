@@ -96,9 +96,7 @@ final class RunnerCore: Sendable {
     }
 
     /// Gives a permit back after the job that kept it.
-    func end(_ job: RunnerJob) {
-        if let next = passOn(job) { begin(next) }
-    }
+    func end(_ job: RunnerJob) { if let next = passOn(job) { begin(next) } }
 
     /// What the job's end is, once it has ended; otherwise a promise of it.
     func ending(of job: RunnerJob) -> (ran: Bool?, promise: Promise<Bool>?) {
@@ -171,9 +169,7 @@ final class RunnerCore: Sendable {
 
     private var isIdle: Bool { state.withLock { $0.isIdle } }
 
-    func block(until deadline: UInt64) -> Bool {
-        isIdle || idle.block(until: deadline, admit: { isIdle })
-    }
+    func block(until deadline: UInt64) -> Bool { isIdle || idle.block(until: deadline, admit: { isIdle }) }
 
     func suspend(until deadline: ContinuousClock.Instant?) async throws(CancellationError) -> Bool {
         switch await idle.suspend(until: deadline, admit: { self.isIdle }) {

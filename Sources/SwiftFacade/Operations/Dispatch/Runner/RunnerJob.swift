@@ -56,9 +56,7 @@ public final class RunnerJob: @unchecked Sendable {
     ///
     /// - Returns: true once the job has ended, false if it was cancelled before it began.
     /// - Throws: `CancellationError` at once if the awaiting task is cancelled; the job is not touched.
-    public func finished() async throws(CancellationError) -> Bool {
-        try await ran(until: nil)!
-    }
+    public func finished() async throws(CancellationError) -> Bool { try await ran(until: nil)! }
 
     /// Suspends until the job has ended or was cancelled, until `deadline` at most. What the job did is visible.
     ///

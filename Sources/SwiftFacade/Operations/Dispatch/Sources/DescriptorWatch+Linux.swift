@@ -120,9 +120,7 @@ final class DescriptorWatch: Sendable {
         return happened.contains(.writable) && !isPipe
     }
 
-    private func put(_ event: DescriptorEvent) {
-        mailbox.put { $0 = [event] }
-    }
+    private func put(_ event: DescriptorEvent) { mailbox.put { $0 = [event] } }
 }
 
 private struct Happened: OptionSet {

@@ -112,9 +112,7 @@ final class Pacer<Item: Sendable>: Sendable {
     }
 
     /// The first item that goes on, for `wake`; nil where it was dropped.
-    func takeReady() -> Item? {
-        state.withLock { $0.ready.takeFirst() }
-    }
+    func takeReady() -> Item? { state.withLock { $0.ready.takeFirst() } }
 
     /// Takes out the item that is held back, if it is the one.
     func take(where isTheOne: (Item) -> Bool) -> Item? {

@@ -51,7 +51,5 @@ struct TimerSchedule {
     }
 
     /// Passes over what is due. The moment of a timer that fires once stays.
-    mutating func skip(to now: TimerInstant) {
-        if !isOnce { _ = deliver(at: now) }
-    }
+    mutating func skip(to now: TimerInstant) { if !isOnce { _ = deliver(at: now) } }
 }

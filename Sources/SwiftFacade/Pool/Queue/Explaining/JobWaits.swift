@@ -5,9 +5,7 @@
 
 extension UpstreamWork {
     /// Both lists as one; where one is empty, the other without a copy.
-    var allOperations: [WeakWork] {
-        operations.isEmpty ? operationsOfJobs : operations + operationsOfJobs
-    }
+    var allOperations: [WeakWork] { operations.isEmpty ? operationsOfJobs : operations + operationsOfJobs }
 }
 
 extension JobNode {

@@ -26,9 +26,7 @@ extension JobNode {
     }
 
     /// Ends a running node. `nil`: its output is stored.
-    package func end(error: (any Error)?) {
-        endRunning(error: error)?.submit()
-    }
+    package func end(error: (any Error)?) { endRunning(error: error)?.submit() }
 
     /// Ends a running node; returns a successor that is ready, and may run on this thread.
     @usableFromInline

@@ -70,9 +70,7 @@ package class JobNode: @unchecked Sendable {
     func willBeListed() {}
 
     /// The pool is closed: ends the node, on a thread of another pool.
-    func refuse(_ error: WorkerPoolError) {
-        end(error: error)
-    }
+    func refuse(_ error: WorkerPoolError) { end(error: error) }
 
     /// Whether a cancelled job ends with the cancellation whatever its work gives.
     var endsCancelled: Bool { true }
@@ -153,9 +151,7 @@ package class JobNode: @unchecked Sendable {
     }
 
     /// One thing less to wait for. The last one gives the node to the pool.
-    package final func oneDependencyEnded() {
-        lastDependencyEnded()?.submit()
-    }
+    package final func oneDependencyEnded() { lastDependencyEnded()?.submit() }
 
     /// One thing less to wait for: the node where it may run now.
     @inline(__always)
@@ -297,9 +293,7 @@ package class JobNode: @unchecked Sendable {
 package struct Successor {
     let node: Unmanaged<JobNode>
 
-    func submit() {
-        node._withUnsafeGuaranteedRef { $0.submit() }
-    }
+    func submit() { node._withUnsafeGuaranteedRef { $0.submit() } }
 }
 
 /// How many jobs follow each other on a thread before others have a turn.

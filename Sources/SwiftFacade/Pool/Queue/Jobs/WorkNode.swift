@@ -34,9 +34,7 @@ package final class WorkNode: JobNode, @unchecked Sendable {
     package var work: (any QueuedWork)? { withStripe { _, _ in held } }
 
     /// What runs its parts that the queue does not begin.
-    package var taskPool: WorkerPool {
-        fields.pointee.isBlocking || core.isBlocking ? .blocking : core.pool
-    }
+    package var taskPool: WorkerPool { fields.pointee.isBlocking || core.isBlocking ? .blocking : core.pool }
 
     package override var bareName: String { work?.waiting.nameInExplanations ?? super.bareName }
 

@@ -142,9 +142,7 @@ package final class PoolCore: @unchecked Sendable {
     // MARK: Ending
 
     /// Whether `close` or `closeNow` was called.
-    var isClosed: Bool {
-        ending.withLock { $0.isClosed }
-    }
+    var isClosed: Bool { ending.withLock { $0.isClosed } }
 
     func close(_ call: String) {
         requireMortal(call)
@@ -202,14 +200,10 @@ package final class PoolCore: @unchecked Sendable {
     }
 
     /// Whether the pool is closed, and nothing of what it had accepted is left.
-    var hasEnded: Bool {
-        isClosed && !isOnWorkerOfClosedPool && ilk_pool_wait_until(pool, 0) == ILK_OK
-    }
+    var hasEnded: Bool { isClosed && !isOnWorkerOfClosedPool && ilk_pool_wait_until(pool, 0) == ILK_OK }
 
     /// A loop in a closed pool runs where a job of the pool calls, and is refused elsewhere.
-    private var isOnWorkerOfClosedPool: Bool {
-        ilk_pool_for(pool, 0, 1, 1, { _, _, _ in }, nil)
-    }
+    private var isOnWorkerOfClosedPool: Bool { ilk_pool_for(pool, 0, 1, 1, { _, _, _ in }, nil) }
 
     func block(until deadline: UInt64) -> Bool {
         requireEnd(isLimited: deadline != forever)
@@ -262,14 +256,10 @@ final class PoolGroup: PoolObject, @unchecked Sendable {
         ilk_group_init(pointer)
     }
 
-    deinit {
-        pointer.deallocate()
-    }
+    deinit { pointer.deallocate() }
 
     /// Frees the group, by a job that follows its last one.
-    func retire(on core: PoolCore) {
-        if !core.hasEnded { core.follow(pointer, .object(self)) }
-    }
+    func retire(on core: PoolCore) { if !core.hasEnded { core.follow(pointer, .object(self)) } }
 
     package func run() {}
     package func handBack(to _: PoolCore) {}

@@ -187,9 +187,7 @@ final class LoopControl: PoolObject {
 
     /// These elements, of a run that was handed out, will not run.
     @usableFromInline
-    func abandon(_ run: Range<Int>) {
-        state.withLock { $0.abandoned.append(run) }
-    }
+    func abandon(_ run: Range<Int>) { state.withLock { $0.abandoned.append(run) } }
 
     /// No further element begins.
     func cancel() {
