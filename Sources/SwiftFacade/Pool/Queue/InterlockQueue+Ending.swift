@@ -41,11 +41,7 @@ extension InterlockQueue {
     /// - Returns: whether the queue was empty.
     /// - Throws: `CancellationError` at once if the awaiting task is cancelled; the queue goes on.
     public func wait(until deadline: ContinuousClock.Instant) async throws(CancellationError) -> Bool {
-        switch await core.suspend(until: deadline) {
-        case .granted: return true
-        case .timedOut: return false
-        case .cancelled: throw CancellationError()
-        }
+        try await core.suspend(until: deadline).isGranted()
     }
 
     /// Suspends until the queue is empty, for `timeout` at most.

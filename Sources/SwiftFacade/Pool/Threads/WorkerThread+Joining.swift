@@ -62,12 +62,8 @@ extension WorkerThread {
     public func join(timeout: Duration) async throws -> Bool { try await suspend(until: moment(in: timeout)) }
 
     private func suspend(until deadline: ContinuousClock.Instant?) async throws -> Bool {
-        switch await core.end.wait(until: deadline) {
-        case .granted:
-            try core.end.value!.get()
-            return true
-        case .timedOut: return false
-        case .cancelled: throw CancellationError()
-        }
+        guard try await core.end.wait(until: deadline).isGranted() else { return false }
+        try core.end.value!.get()
+        return true
     }
 }

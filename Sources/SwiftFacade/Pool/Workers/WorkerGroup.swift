@@ -128,11 +128,7 @@ public final class WorkerGroup: Sendable {
         // The group holds the promise until its end, also where this wait gives up.
         let end = Promise<Void>()
         register(.waiter(end))
-        switch await end.wait(until: deadline) {
-        case .granted: return true
-        case .timedOut: return false
-        case .cancelled: throw CancellationError()
-        }
+        return try await end.wait(until: deadline).isGranted()
     }
 
     // MARK: Following

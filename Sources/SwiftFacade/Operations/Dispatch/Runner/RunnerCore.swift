@@ -172,10 +172,6 @@ final class RunnerCore: Sendable {
     func block(until deadline: UInt64) -> Bool { isIdle || idle.block(until: deadline, admit: { isIdle }) }
 
     func suspend(until deadline: ContinuousClock.Instant?) async throws(CancellationError) -> Bool {
-        switch await idle.suspend(until: deadline, admit: { self.isIdle }) {
-        case .granted: return true
-        case .timedOut: return false
-        case .cancelled: throw CancellationError()
-        }
+        try await idle.suspend(until: deadline, admit: { self.isIdle }).isGranted()
     }
 }

@@ -81,11 +81,8 @@ final class EventMailbox<Event: Sendable>: @unchecked Sendable {
     /// - Returns: whether the source had ended.
     func finished(until deadline: ContinuousClock.Instant?) async throws(CancellationError) -> Bool {
         while !queue.withWaiters({ _ in isEnded }) {
-            switch await queue.suspend(until: deadline, admit: { self.isEnded }) {
-            case .granted: continue
-            case .timedOut: return false
-            case .cancelled: throw CancellationError()
-            }
+            let how = await queue.suspend(until: deadline, admit: { self.isEnded })
+            if try !how.isGranted() { return false }
         }
         return true
     }

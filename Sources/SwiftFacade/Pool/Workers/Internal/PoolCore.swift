@@ -215,11 +215,7 @@ package final class PoolCore: @unchecked Sendable {
         guard watchEnd() else {
             misuse("WorkerPool.wait", "\"\(name)\"", "the system makes no thread to wait on")
         }
-        switch await ended.wait(until: deadline) {
-        case .granted: return true
-        case .timedOut: return false
-        case .cancelled: throw CancellationError()
-        }
+        return try await ended.wait(until: deadline).isGranted()
     }
 
     /// Has a thread wait for the end, unless one does. False: there is none to be had.
