@@ -62,7 +62,9 @@ extension InterlockQueue {
     /// - Returns: the names of what had not ended when the time was over, sorted.
     public func shutDown(within limit: Duration) async -> [String] {
         core.close()
-        await suspend(within: limit)
+        let end = moment(in: limit)
+        // In a task of its own: a cancellation of the caller's does not take the queue's time.
+        _ = await Task { [core] in await core.suspend(until: end) }.value
         return cancelLeft()
     }
 
@@ -77,14 +79,8 @@ extension InterlockQueue {
         return cancelLeft()
     }
 
-    /// In a task of its own: a cancellation of the caller's does not take the queue's time.
-    private func suspend(within limit: Duration) async {
-        let end = moment(in: limit)
-        _ = await Task { [core] in await core.suspend(until: end) }.value
-    }
-
     private func cancelLeft() -> [String] {
-        let left = left
+        let left = core.stripes.nodes.filter { !$0.isFinished }
         // Before the cancellation: an operation that has ended is not known any more.
         let names = left.map(\.bareName).sorted()
         for node in left { node.cancel() }
@@ -92,6 +88,4 @@ extension InterlockQueue {
         core.letEnd()
         return names
     }
-
-    private var left: [JobNode] { core.stripes.nodes.filter { !$0.isFinished } }
 }

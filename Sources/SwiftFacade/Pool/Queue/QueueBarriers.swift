@@ -71,7 +71,7 @@ struct QueueBarriers {
     }
 
     private mutating func keep(_ node: JobNode, _ index: Int, _ gone: inout [JobNode]) {
-        barriers[index].held.append(node, keeping: \.isWaitingBehindBarrier, &gone)
+        barriers[index].held.append(node, keeping: { $0.phase == .listed }, &gone)
     }
 
     /// The barrier whose turn it is; the same until it ends.

@@ -110,13 +110,9 @@ package final class QueueCore: Sendable {
     /// What has not finished.
     package var nodes: [JobNode] { stripes.nodes }
 
-    /// A job has become ready in a held stripe.
-    package func addReady(_ node: JobNode) { addReady(node, freesPlace: false) }
-
-    /// A job that was submitted in a free stripe, and has not begun in a held one.
-    func relist(_ node: JobNode) { addReady(node, freesPlace: true) }
-
-    private func addReady(_ node: JobNode, freesPlace: Bool) {
+    /// A job has become ready in a held stripe; or, with a place that it frees, it was submitted in a free stripe, and
+    /// has not begun in a held one.
+    package func addReady(_ node: JobNode, freesPlace: Bool = false) {
         changeState { state in
             if freesPlace { state.running -= 1 }
             let mayRun = state.isOver || node.fields.pointee.isBarrier
@@ -138,7 +134,11 @@ package final class QueueCore: Sendable {
 
     /// What may run now, with places; and whether the stripes are held as the state wants.
     private func update(_ state: inout QueueState) -> [JobNode] {
-        if state.mustHold != state.isHeld { state.mustHold ? holdStripes(&state) : freeStripes(&state) }
+        let holds = state.mustHold
+        if holds != state.isHeld {
+            state.isHeld = holds
+            stripes.withAll { stripes.forAll { holds ? holdStripe(&$0, &state) : ($0.era += 1) } }
+        }
         var submits: [JobNode] = []
         while state.hasPlace, let (node, priority) = state.ready.popFirst() {
             if node.takePlace(priority) {
@@ -151,21 +151,11 @@ package final class QueueCore: Sendable {
         return submits
     }
 
-    private func holdStripes(_ state: inout QueueState) {
-        stripes.withAll { stripes.forAll { holdStripe(&$0, &state) } }
-        state.isHeld = true
-    }
-
     /// Holds a free stripe: what was submitted in it has places that the state counts.
     private func holdStripe(_ stripe: inout Stripe, _ state: inout QueueState) {
         state.running += Int(stripe.started)
         stripe.started = 0
         stripe.era += 1
-    }
-
-    private func freeStripes(_ state: inout QueueState) {
-        state.isHeld = false
-        stripes.withAll { stripes.forAll { $0.era += 1 } }
     }
 
     // MARK: Barriers

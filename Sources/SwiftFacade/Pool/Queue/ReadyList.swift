@@ -118,8 +118,4 @@ extension JobNode {
     final func waitBehindBarrier() -> Bool {
         withStripe { fields, _ in fields.pointee.listings.insert(.behindBarrier).inserted }
     }
-
-    final var isWaitingBehindBarrier: Bool {
-        withStripe { fields, _ in fields.pointee.state.phase == .listed }
-    }
 }

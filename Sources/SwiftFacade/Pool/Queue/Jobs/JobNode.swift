@@ -257,7 +257,7 @@ package class JobNode: @unchecked Sendable {
         case .refused: refuse(.closed(pool: core.pool.name))
         case .turnIn:
             willBeListed()
-            core.relist(self)
+            core.addReady(self, freesPlace: true)
         }
         return nil
     }
