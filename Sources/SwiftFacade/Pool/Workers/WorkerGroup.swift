@@ -148,7 +148,8 @@ public final class WorkerGroup: Sendable {
 
     private func arm() { pool.core.follow(group.pointer, .object(self)) }
 
-    private func takeFollowers() -> [Follower] {
+    /// Wakes the waiters that are armed, and gives the closures to `take`, in the order in which they came.
+    private func takeFollowers(_ take: (@escaping @Sendable () -> Void) -> Void) {
         let (taken, isArmed) = followers.withLock { followers in
             let taken = followers.armed
             followers.armed = followers.later
@@ -157,7 +158,12 @@ public final class WorkerGroup: Sendable {
             return (taken, followers.isArmed)
         }
         if isArmed { arm() }
-        return taken
+        for follower in taken {
+            switch follower {
+            case .closure(let closure): take(closure)
+            case .waiter(let promise): promise.fulfil(())
+            }
+        }
     }
 }
 
@@ -165,24 +171,12 @@ public final class WorkerGroup: Sendable {
 extension WorkerGroup: PoolObject {
     package func run() {
         var closures: [@Sendable () -> Void] = []
-        for follower in takeFollowers() {
-            switch follower {
-            case .closure(let closure): closures.append(closure)
-            case .waiter(let promise): promise.fulfil(())
-            }
-        }
+        takeFollowers { closures.append($0) }
         // The last one here; each other one here as well where the pool was closed meanwhile.
         let last = closures.popLast()
         for closure in closures where !pool.core.submit(.closure(closure)) { closure() }
         last?()
     }
 
-    package func handBack(to core: PoolCore) {
-        for follower in takeFollowers() {
-            switch follower {
-            case .closure(let closure): core.returnToCaller(closure)
-            case .waiter(let promise): promise.fulfil(())
-            }
-        }
-    }
+    package func handBack(to core: PoolCore) { takeFollowers { core.returnToCaller($0) } }
 }
