@@ -291,7 +291,7 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
     /// such an edge.
     public final override func removeDependency(_ dependency: Operation) {
         guard let gate = record.withLock({ $0.removeEdge(to: dependency) }) else { return }
-        gate.openRemoved()
+        gate.open(isRemoved: true)
         UnneededUpstream.left([dependency])
     }
 }

@@ -147,30 +147,18 @@ enum DependencyGraph {
 }
 
 extension DependencyGraph.State {
-    /// Takes from the order what has ended.
-    mutating func forgetRetired() { for vertex in takeRetired() { remove(vertex) } }
-
-    private mutating func remove(_ vertex: DependencyOrder.Vertex) {
-        order.remove(vertex: vertex)
-        foreign.forget(vertex)
-    }
-
-    /// Takes from the order what has ended; an end of `edge` that has finished loses its vertex.
-    private mutating func forgetRetired(_ edge: inout DependencyGraph.NewEdge) {
-        for vertex in takeRetired() {
-            remove(vertex)
-            if edge.downstream == vertex { edge.downstream = nil }
-            if edge.upstream == vertex { edge.upstream = nil }
-        }
-    }
-
-    /// Removes the retired edges; gives the vertices.
-    private mutating func takeRetired() -> [DependencyOrder.Vertex] {
+    /// Takes from the order what has ended; gives the vertices.
+    @discardableResult
+    mutating func forgetRetired() -> [DependencyOrder.Vertex] {
         let retired = DependencyGraph.retired.withLock { retired in
             defer { retired = DependencyGraph.Retired() }
             return retired
         }
         for edge in retired.edges { order.remove(edge) }
+        for vertex in retired.vertices {
+            order.remove(vertex: vertex)
+            foreign.forget(vertex)
+        }
         return retired.vertices
     }
 
@@ -208,8 +196,11 @@ extension DependencyGraph.State {
             if let path = DependencyGraph.path(from: edge.dependency, to: edge.dependent, &walk) {
                 return path
             }
-            // Whatever breaks the path has retired.
-            forgetRetired(&edge)
+            // Whatever breaks the path has retired. An end of the edge that has finished loses its vertex.
+            for vertex in forgetRetired() {
+                if edge.downstream == vertex { edge.downstream = nil }
+                if edge.upstream == vertex { edge.upstream = nil }
+            }
             if wasRefused { edge.downstream = nil }
             wasRefused = true
         }

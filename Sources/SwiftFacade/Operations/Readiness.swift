@@ -26,10 +26,7 @@ extension AsyncOperation {
             record.wasAsked = true
             return isReady && record.beginRecheck()
         }
-        if mustRecheck { recheckQueue() }
-    }
-
-    private func recheckQueue() {
+        guard mustRecheck else { return }
         // After the caller has stored the answer, or later.
         DispatchQueue.global().async { [self] in
             record.withLock { $0.endRecheck() }

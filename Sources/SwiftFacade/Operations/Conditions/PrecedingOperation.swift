@@ -97,7 +97,7 @@ extension AsyncOperation {
     private func refusal(ofPreceding first: Operation, in place: ResumePlace) -> ChildRefused.Reason? {
         if first === self { return .waitsForGroup }
         if !ChildEnd.isUnstarted(first) { return .hasStarted }
-        var met = Met()
+        var met = DependencyGraph.Walk()
         let queue = place.queue(of: self)
         return GroupCycle.reason(against: [first], in: self, behind: queue, isKnown: { _ in false }, &met)
     }

@@ -50,10 +50,5 @@ enum ChildEnd {
         if isUnstarted(child) { child.start() }
     }
 
-    private static let relays: OperationQueue = {
-        let queue = OperationQueue()
-        queue.name = "interlock.child-relays"
-        queue.qualityOfService = .userInitiated
-        return queue
-    }()
+    private static let relays = OperationQueue.relays("interlock.child-relays")
 }

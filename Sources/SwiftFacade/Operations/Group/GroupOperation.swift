@@ -161,8 +161,7 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
                 "weight: \(weight): a part is 0 to \(ChildWeights.most)"
             )
         }
-        var met = Met()
-        var walk = DependencyGraph.Walk()
+        var (met, walk) = (DependencyGraph.Walk(), DependencyGraph.Walk())
         // The lock of the graph: an edge that closes a cycle with this child is added before or after.
         let admission: Admission = DependencyGraph.lock.withLock { graph in
             if let reason = refusal(of: child, &met) { return Admission(refusal: reason, starts: false) }
@@ -189,12 +188,15 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
         }
     }
 
-    private func refusal(of child: Operation, _ met: inout Met) -> ChildRefused.Reason? {
+    private func refusal(of child: Operation, _ met: inout DependencyGraph.Walk) -> ChildRefused.Reason? {
         if child === self { return .waitsForGroup }
         return ChildEnd.isUnstarted(child) ? cycle(through: [child], &met) : .hasStarted
     }
 
-    private func cycle(through children: [Operation], _ met: inout Met) -> ChildRefused.Reason? {
+    private func cycle(
+        through children: [Operation],
+        _ met: inout DependencyGraph.Walk
+    ) -> ChildRefused.Reason? {
         GroupCycle.reason(
             against: children,
             in: self,
@@ -212,11 +214,11 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
         let (queue, isAlone) = childQueue()
         members.withLock { ($0.queue, $0.isQueueAlone, $0.ownQueue) = (queue, isAlone, own) }
         if isAlone { suspension.begin(queue) }
-        var met = Met()
+        var met = DependencyGraph.Walk()
         let waiting = ledger.unfinished
         if let reason = cycle(through: waiting, &met) {
             let child = waiting.first { child in
-                var met = Met()
+                var met = DependencyGraph.Walk()
                 return cycle(through: [child], &met) != nil
             }
             let name = child.map { bareMisuseName($0.name, of: $0) } ?? "?"

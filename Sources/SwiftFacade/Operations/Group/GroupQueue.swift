@@ -45,16 +45,6 @@ extension QueueCore {
     func hold(_ isHeld: Bool) { isSuspended = isHeld }
 }
 
-/// The operations that a search has met. The caller frees it after the lock.
-struct Met {
-    private var operations: [ObjectIdentifier: Operation] = [:]
-
-    /// Whether `operation` was not met before.
-    mutating func insert(_ operation: Operation) -> Bool {
-        operations.updateValue(operation, forKey: ObjectIdentifier(operation)) == nil
-    }
-}
-
 /// The search for a cycle through a group.
 enum GroupCycle {
     /// Why `children` could never end in `group`, or nil. `isKnown`: what need not be walked.
@@ -65,7 +55,7 @@ enum GroupCycle {
         in group: AnyObject,
         behind queue: (any GroupQueue)?,
         isKnown: (Operation) -> Bool,
-        _ met: inout Met
+        _ met: inout DependencyGraph.Walk
     ) -> ChildRefused.Reason? {
         // Most children wait for nothing.
         var pending = children.filter { !$0.waitedFor.isEmpty }
@@ -75,7 +65,7 @@ enum GroupCycle {
             if operation.isFinished { continue }
             for upstream in operation.waitedFor {
                 if upstream === group { return .waitsForGroup }
-                if !met.insert(upstream) || isKnown(upstream) { continue }
+                if !met.meets(upstream) || isKnown(upstream) { continue }
                 if queued.contains(ObjectIdentifier(upstream)), ChildEnd.isUnstarted(upstream) {
                     return .waitsForPlace(bareMisuseName(upstream.name, of: upstream))
                 }
