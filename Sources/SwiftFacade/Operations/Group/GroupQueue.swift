@@ -21,8 +21,8 @@ protocol GroupQueue: AnyObject, Sendable {
     func placeForChildren() -> any GroupQueue
     /// The unfinished operations, where one runs at a time.
     var queuedBehindOnlyPlace: [Operation]? { get }
-    /// Suspends or resumes it. For a queue of one group alone.
-    func hold(_ isHeld: Bool)
+    /// Set for a queue of one group alone.
+    var isSuspended: Bool { get set }
 }
 
 extension OperationQueue: GroupQueue {
@@ -37,12 +37,6 @@ extension OperationQueue: GroupQueue {
     }
 
     var queuedBehindOnlyPlace: [Operation]? { maxConcurrentOperationCount == 1 ? operations : nil }
-
-    func hold(_ isHeld: Bool) { isSuspended = isHeld }
-}
-
-extension QueueCore {
-    func hold(_ isHeld: Bool) { isSuspended = isHeld }
 }
 
 /// The search for a cycle through a group.

@@ -111,7 +111,7 @@ final class GroupSuspension: Sendable {
         }
         if let queue = tree.queue, tree.isQueueHeld != (name != nil) {
             tree.isQueueHeld = name != nil
-            queue.hold(name != nil)
+            queue.isSuspended = name != nil
         }
         let inner = tree.inner.compactMap(\.suspension)
         release.kept += inner
