@@ -88,23 +88,13 @@ struct ExclusionCycle {
         if let known = met[operation] { return known }
         met[operation] = false
         guard !operation.isFinished, let own = operation as? any ExcludingOperation else { return false }
-        let waits = waitsByCategory(own) || waitsByWork(own)
+        // By a category that will not come free, or by its work.
+        var waits = (own.ticket?.obstacles ?? []).contains { areHeldUp($0.owners) }
+        if !waits, let awaited = own.awaited {
+            let upstream = [awaited] + DependencyGraph.unfinished(upstreamOf: awaited)
+            waits = upstream.contains { waitsForGoal($0) }
+        }
         met[operation] = waits
         return waits
-    }
-
-    /// Whether it waits for a category that will not come free.
-    private mutating func waitsByCategory(_ operation: any ExcludingOperation) -> Bool {
-        for obstacle in operation.ticket?.obstacles ?? [] where areHeldUp(obstacle.owners) { return true }
-        return false
-    }
-
-    private mutating func waitsByWork(_ operation: any ExcludingOperation) -> Bool {
-        guard let awaited = operation.awaited else { return false }
-        for upstream in [awaited] + DependencyGraph.unfinished(upstreamOf: awaited)
-        where waitsForGoal(upstream) {
-            return true
-        }
-        return false
     }
 }

@@ -164,7 +164,7 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
         var (met, walk) = (DependencyGraph.Walk(), DependencyGraph.Walk())
         // The lock of the graph: an edge that closes a cycle with this child is added before or after.
         let admission: Admission = DependencyGraph.lock.withLock { graph in
-            if let reason = refusal(of: child, &met) { return Admission(refusal: reason, starts: false) }
+            if let reason = refusal(of: child, &met) { return Admission(refusal: reason) }
             let admission = ledger.admit(child) {
                 members.withLock { members in
                     note(&members)
@@ -268,14 +268,12 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
     private func follow(_ child: Operation) {
         let observers = members.withLock { $0.observers }
         for observer in observers { (child as? any EndingOperation)?.addObserver(observer) }
-        ChildEnd.of(child) { [self] error in childEnded(child, error) }
-    }
-
-    private func childEnded(_ child: Operation, _ error: (any Error)?) {
-        members.withLock { $0.weights.end(child) }
-        let removal = ledger.remove(child, error: error)
-        if removal.cancelsOthers { cancelChildren() }
-        if removal.isLast { NestedEnds.run { self.finishWithResults() } }
+        ChildEnd.of(child) { [self] error in
+            members.withLock { $0.weights.end(child) }
+            let removal = ledger.remove(child, error: error)
+            if removal.cancelsOthers { cancelChildren() }
+            if removal.isLast { NestedEnds.run { self.finishWithResults() } }
+        }
     }
 
     /// All children have ended.
@@ -335,7 +333,7 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
     }
 }
 
-extension GroupOperation: ChildHolder, AwaitingOperation {}
+extension GroupOperation: AwaitingOperation {}
 
 extension GroupOperation: ProgressTree {
     final func fill(_ progress: OperationProgress) {

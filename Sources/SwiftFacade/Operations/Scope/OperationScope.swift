@@ -10,7 +10,7 @@ import InterlockSync
 
 /// The operations of one call of `withOperations(on:onFailure:isolation:_:)`. To be used from any thread, until the
 /// call ends.
-public final class OperationScope: Sendable, ChildHolder {
+public final class OperationScope: Sendable {
     private let queue: any GroupQueue
     private let ledger: ChildLedger
     private let end = Promise<Void>()

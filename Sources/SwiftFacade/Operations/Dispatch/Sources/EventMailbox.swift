@@ -15,21 +15,18 @@ final class EventMailbox<Event: Sendable>: @unchecked Sendable {
 
     /// Merges what happened into the events that wait. Nothing, once it is closed.
     func put(_ merge: (inout [Event]) -> Void) {
-        let waiters: WaiterList = queue.withWaiters { waiters in
+        queue.withWaiters { waiters -> WaiterList in
             if !isClosed { merge(&events) }
             return waiters.takeAll()
-        }
-        waiters.resumeAll()
+        }.resumeAll()
     }
 
     /// Nothing runs any more. Events that wait may still be taken.
     func end() {
-        let waiters = queue.withWaiters { waiters in
-            isClosed = true
-            isEnded = true
+        queue.withWaiters { waiters -> WaiterList in
+            (isClosed, isEnded) = (true, true)
             return waiters.takeAll()
-        }
-        waiters.resumeAll()
+        }.resumeAll()
     }
 
     /// Drops the events that wait and takes no more. The end is still to come.
@@ -56,11 +53,10 @@ final class EventMailbox<Event: Sendable>: @unchecked Sendable {
         stop: @Sendable () -> Void
     ) async throws(Failure) -> Event? {
         while !Task.isCancelled {
-            switch take() {
-            case .event(let event): return event
-            case .end: return nil
-            case .nothing: break
+            let (event, isOver): (Event?, Bool) = queue.withWaiters { _ in
+                (events.isEmpty ? nil : events.removeFirst(), isEnded)
             }
+            if event != nil || isOver { return event }
             try arm()
             if await queue.suspend(admit: { self.hasSomething }) == .cancelled { break }
         }
@@ -85,19 +81,6 @@ final class EventMailbox<Event: Sendable>: @unchecked Sendable {
             if try !how.isGranted() { return false }
         }
         return true
-    }
-
-    private enum Taken {
-        case event(Event)
-        case end
-        case nothing
-    }
-
-    private func take() -> Taken {
-        queue.withWaiters { _ in
-            if !events.isEmpty { return .event(events.removeFirst()) }
-            return isEnded ? .end : .nothing
-        }
     }
 
     /// Under the queue's lock.
