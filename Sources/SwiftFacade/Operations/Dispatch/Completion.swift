@@ -64,6 +64,9 @@ protocol CompletableJob<Output>: AnyObject, Sendable {
     var progress: Progress { get }
 }
 
+/// As a job is that has no cancellation once it has begun, and no progress.
 extension CompletableJob {
+    var isCancelled: Bool { false }
+    func onCancel(_: @escaping @Sendable () -> Void) {}
     var progress: Progress { OperationProgress(isTree: false) }
 }

@@ -15,8 +15,6 @@ private final class GroupJob<Output: Sendable>: CompletableJob {
 
     func completionDropped() { _ = finish(.failure(JobAbandoned(job: token.label, origin: token.origin))) }
 
-    var isCancelled: Bool { false }
-    func onCancel(_: @escaping @Sendable () -> Void) {}
 }
 
 /// The result of a job whose callback was dropped without a call.
@@ -53,7 +51,8 @@ extension DispatchGroup {
         line: UInt = #line,
         _ start: (Completion<Value>) throws -> Void
     ) {
-        let completion = job(RunningJob(label: label, file: file, line: line), Value.self)
+        let entry = GroupEntry(RunningJob(label: label, file: file, line: line), yielding: Value.self)
+        let completion = Completion(GroupJob<Value>(LeaveToken(group: self, entry)))
         do { try start(completion) } catch { completion.fail(error) }
     }
 
@@ -94,10 +93,6 @@ extension DispatchGroup {
             entry.store(QueueTag.running(on: queue) { Result(catching: work) })
             ledger.leave(entry)
         }
-    }
-
-    private func job<Value>(_ job: RunningJob, _: Value.Type) -> Completion<Value> {
-        Completion(GroupJob<Value>(LeaveToken(group: self, GroupEntry(job, yielding: Value.self))))
     }
 }
 

@@ -30,8 +30,7 @@ extension BoundedRunner {
             },
             onCancel: { delivery.async { completion(.failure(CancellationError())) } }
         )
-        core.submit(job)
-        return job
+        return core.submit(job)
     }
 
     /// Runs a closure as a job and suspends until its value is there.
@@ -97,8 +96,7 @@ extension BoundedRunner {
             .start { WrappedJob.start($0, label, "\(file):\(line)", deliver, start) },
             onCancel: { deliver(.failure(CancellationError())) }
         )
-        core.submit(job)
-        return job
+        return core.submit(job)
     }
 
     /// Starts a completion-handler function as a job that keeps its permit until the completion is called or dropped,
@@ -310,6 +308,4 @@ private final class WrappedJob<Output: Sendable>: CompletableJob {
 
     func completionDropped() { _ = finish(.failure(JobAbandoned(job: label, origin: origin))) }
 
-    var isCancelled: Bool { false }
-    func onCancel(_: @escaping @Sendable () -> Void) {}
 }

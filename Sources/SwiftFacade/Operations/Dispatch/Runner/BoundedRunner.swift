@@ -57,9 +57,7 @@ public final class BoundedRunner: Sendable {
     /// - Complexity: O(1); allocates the handle.
     @discardableResult
     public func submit(_ work: @escaping @Sendable () -> Void) -> RunnerJob {
-        let job = RunnerJob(core, .work(work))
-        core.submit(job)
-        return job
+        core.submit(RunnerJob(core, .work(work)))
     }
 
     // MARK: Suspension

@@ -61,8 +61,9 @@ final class RunnerCore: Sendable {
 
     // MARK: Jobs
 
-    /// Begins the job or queues it, unless it was cancelled before.
-    func submit(_ job: RunnerJob) {
+    /// Begins the job or queues it, unless it was cancelled before; gives it back.
+    @discardableResult
+    func submit(_ job: RunnerJob) -> RunnerJob {
         let begins = state.withLock { state in
             guard case .made = job.state.phase else { return false }
             if state.isSuspended || state.running == limit || state.queued > 0 {
@@ -75,6 +76,7 @@ final class RunnerCore: Sendable {
             return true
         }
         if begins { begin(job) }
+        return job
     }
 
     /// Ends a job that has not begun; false for others.

@@ -2,15 +2,8 @@
 //
 // The readiness of a descriptor as a sequence, and its end.
 
+import Foundation
 import InterlockSync
-
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#else
-import Darwin
-#endif
 
 /// A descriptor is ready.
 public struct DescriptorEvent: Hashable, Sendable {

@@ -11,13 +11,8 @@
 
 #if os(Linux)
 import CInterlock
+import Foundation
 import InterlockSync
-
-#if canImport(Glibc)
-import Glibc
-#else
-import Musl
-#endif
 
 final class DescriptorWatch: Sendable {
     let descriptor: Int32

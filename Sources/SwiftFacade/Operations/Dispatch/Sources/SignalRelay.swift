@@ -12,16 +12,8 @@
 //
 //   kill ─▶ handler ─write─▶ pipe ─▶ dispatch source ─▶ mailbox of each sequence, on the relay's queue
 
-import Dispatch
+import Foundation
 import InterlockSync
-
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#else
-import Darwin
-#endif
 
 /// The system refused what a source needs: no free descriptor, no memory.
 public struct SignalsUnavailable: Error, Hashable, CustomStringConvertible {
