@@ -72,23 +72,7 @@ extension AsyncOperation {
 
     /// The path that an edge to `dependency` would close to a cycle; for tests.
     func pathClosed(by dependency: Operation) -> [Operation]? {
-        var walk = DependencyGraph.Walk()
-        let path = DependencyGraph.lock.withLock { graph in
-            graph.forgetRetired()
-            let isDependedUpon = record.withLock { $0.isDependedUpon }
-            let gated = dependency as? any GatedOperation
-            var edge = DependencyGraph.NewEdge(
-                dependent: self,
-                dependency: dependency,
-                isForeign: gated == nil,
-                isDependedUpon: isDependedUpon,
-                downstream: vertex(in: &graph.order),
-                upstream: gated?.vertex(in: &graph.order)
-            )
-            return graph.path(closedBy: &edge, &walk)
-        }
-        withExtendedLifetime(walk) {}
-        return path
+        pathClosed(byAwaiting: dependency, isQuestion: true)
     }
 
     var unfinishedDependencyNames: String {

@@ -36,11 +36,8 @@ func checkCategories(_ step: Operation, awaiting inner: Operation) throws(Operat
     guard let own = step as? any ExcludingOperation, own.beginAwaiting(inner) else { return }
     var search = ExclusionCycle(goal: step)
     guard let found = search.leadsToGoal(from: inner) else { return }
-    throw OperationDeadlocked(
-        operation: bareMisuseName(step.name, of: step),
-        awaited: found.waiter,
-        category: found.category
-    )
+    let name = step.nameInExplanations
+    throw OperationDeadlocked(operation: name, awaited: found.waiter, category: found.category)
 }
 
 extension ExclusionTicket {

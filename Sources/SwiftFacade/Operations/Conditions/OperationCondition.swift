@@ -101,7 +101,7 @@ public struct OperationCondition: Sendable {
             if let ended = dependency as? any GatedOperation {
                 if let error = ended.failure { throw error }
             } else if dependency.isCancelled {
-                throw OperationCancelled(operation: bareMisuseName(dependency.name, of: dependency))
+                throw OperationCancelled(operation: dependency.nameInExplanations)
             }
         }
     }
@@ -110,7 +110,7 @@ public struct OperationCondition: Sendable {
     /// name of the first in order.
     public static let noCancelledDependencies = OperationCondition("no cancelled dependencies") { operation in
         for dependency in operation.dependencies where dependency.isCancelled {
-            throw OperationCancelled(operation: bareMisuseName(dependency.name, of: dependency))
+            throw OperationCancelled(operation: dependency.nameInExplanations)
         }
     }
 }

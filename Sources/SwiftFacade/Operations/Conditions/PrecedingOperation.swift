@@ -69,7 +69,7 @@ extension AsyncOperation {
             throw refused(first, reason)
         }
         let condition = record.withLock { $0.admission }
-        let waits: WaitReason = .dependency(bareMisuseName(first.name, of: first))
+        let waits: WaitReason = .dependency(first.nameInExplanations)
         guard record.withLock({ $0.beginWaiting(for: waits) { $0.preceding = first } }) else {
             throw CancellationError()
         }
@@ -91,7 +91,7 @@ extension AsyncOperation {
     }
 
     private func refused(_ first: Operation, _ reason: ChildRefused.Reason) -> ChildRefused {
-        ChildRefused(group: bareName, child: bareMisuseName(first.name, of: first), reason: reason)
+        ChildRefused(group: bareName, child: first.nameInExplanations, reason: reason)
     }
 
     private func refusal(ofPreceding first: Operation, in place: ResumePlace) -> ChildRefused.Reason? {

@@ -38,7 +38,7 @@ enum ChildEnd {
         let relay = AsyncOperation<Void> {}
         relay.addDependency(child)
         relay.whenEnded { [child] _ in
-            let name = bareMisuseName(child.name, of: child)
+            let name = child.nameInExplanations
             body(child.isCancelled ? OperationCancelled(operation: name) : nil)
         }
         relays.addOperation(relay)

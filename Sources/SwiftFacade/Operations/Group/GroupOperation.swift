@@ -177,7 +177,7 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
         // Not freed under the lock.
         withExtendedLifetime((met, walk)) {}
         if let reason = admission.refusal {
-            throw ChildRefused(group: bareName, child: bareMisuseName(child.name, of: child), reason: reason)
+            throw ChildRefused(group: bareName, child: child.nameInExplanations, reason: reason)
         }
         members.withLock { $0.weights.progress }.map { ChildWeights.attach(child, weight, to: $0) }
         (child as? any EndingOperation)?.join(suspension)
@@ -221,7 +221,7 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
                 var met = DependencyGraph.Walk()
                 return cycle(through: [child], &met) != nil
             }
-            let name = child.map { bareMisuseName($0.name, of: $0) } ?? "?"
+            let name = child?.nameInExplanations ?? "?"
             finish(error: ChildRefused(group: bareName, child: name, reason: reason))
         }
         let (children, isLast) = ledger.begin()
@@ -236,15 +236,8 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
             return queue.hasPlace(for: self) ? (queue.placeForChildren(), true) : (queue, false)
         case .own(let limit):
             if let core = QueueCore.outerQueue(of: self) {
-                let queue = QueueCore(
-                    name: bareName,
-                    pool: core.pool,
-                    isBlocking: node?.taskPool === WorkerPool.blocking,
-                    limit: limit,
-                    isSuspended: false,
-                    outerQueue: core
-                )
-                return (queue, true)
+                let isBlocking = node?.taskPool === WorkerPool.blocking
+                return (core.place(bareName, limit: limit, isBlocking: isBlocking), true)
             }
             let queue = StepPlace.currentOuterQueue.map { StepPlace(in: $0) } ?? OperationQueue()
             queue.name = bareName

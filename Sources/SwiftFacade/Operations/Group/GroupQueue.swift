@@ -61,7 +61,7 @@ enum GroupCycle {
                 if upstream === group { return .waitsForGroup }
                 if !met.meets(upstream) || isKnown(upstream) { continue }
                 if queued.contains(ObjectIdentifier(upstream)), ChildEnd.isUnstarted(upstream) {
-                    return .waitsForPlace(bareMisuseName(upstream.name, of: upstream))
+                    return .waitsForPlace(upstream.nameInExplanations)
                 }
                 pending.append(upstream)
             }

@@ -67,15 +67,11 @@ extension QueueCore: GroupQueue {
 
     func hasPlace(for operation: Operation) -> Bool { Self.outerQueue(of: operation) === self }
 
-    func placeForChildren() -> any GroupQueue {
-        QueueCore(
-            name: name,
-            pool: pool,
-            isBlocking: isBlocking,
-            limit: limit,
-            isSuspended: false,
-            outerQueue: self
-        )
+    func placeForChildren() -> any GroupQueue { place(name, limit: limit, isBlocking: isBlocking) }
+
+    /// A queue for what runs in the place of an operation of this one.
+    func place(_ name: String, limit: Int?, isBlocking: Bool) -> QueueCore {
+        QueueCore(name: name, pool: pool, isBlocking: isBlocking, limit: limit, outerQueue: self)
     }
 
     var queuedBehindOnlyPlace: [Operation]? { limit == 1 ? operations : nil }

@@ -34,11 +34,7 @@ public final class OperationScope: Sendable {
     public func add<Child: Operation>(_ child: Child) throws(ChildRefused) -> Child {
         let refusal = ChildEnd.isUnstarted(child) ? ledger.admit(child).refusal : .hasStarted
         if let refusal {
-            throw ChildRefused(
-                group: "the scope",
-                child: bareMisuseName(child.name, of: child),
-                reason: refusal
-            )
+            throw ChildRefused(group: "the scope", child: child.nameInExplanations, reason: refusal)
         }
         ChildEnd.of(child) { [self] error in
             let removal = ledger.remove(child, error: error)

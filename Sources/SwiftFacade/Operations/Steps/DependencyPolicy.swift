@@ -37,7 +37,7 @@ extension AsyncOperation {
         if let gated { return { [weak gated] in gated?.failure } }
         return { [weak dependency] in
             guard let dependency, dependency.isCancelled else { return nil }
-            return OperationCancelled(operation: bareMisuseName(dependency.name, of: dependency))
+            return OperationCancelled(operation: dependency.nameInExplanations)
         }
     }
 

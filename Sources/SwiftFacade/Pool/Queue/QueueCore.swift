@@ -48,9 +48,9 @@ package final class QueueCore: Sendable {
     package init(
         name: String,
         pool: WorkerPool,
-        isBlocking: Bool,
-        limit: Int?,
-        isSuspended: Bool,
+        isBlocking: Bool = false,
+        limit: Int? = nil,
+        isSuspended: Bool = false,
         outerQueue: QueueCore? = nil
     ) {
         self.name = name
@@ -65,13 +65,7 @@ package final class QueueCore: Sendable {
     }
 
     /// Ends operations that a closed queue was given.
-    package static let endings = QueueCore(
-        name: "interlock.endings",
-        pool: .shared,
-        isBlocking: false,
-        limit: nil,
-        isSuspended: false
-    )
+    package static let endings = QueueCore(name: "interlock.endings", pool: .shared)
 
     // MARK: Options
 

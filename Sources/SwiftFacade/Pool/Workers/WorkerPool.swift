@@ -68,28 +68,6 @@ public final class WorkerPool: Sendable {
         stackSize: Int? = nil,
         nice: Int = 0
     ) throws(WorkerPoolError) {
-        let options = try WorkerPool.options(threads, maximumThreads, keptThreads, idleTime, stackSize, nice)
-        self.init(try PoolCore(options, name: name, isPermanent: false))
-    }
-
-    init(_ core: PoolCore) {
-        self.core = core
-        core.taskExecutor = asUnownedTaskExecutor()
-    }
-
-    deinit { core.finish() }
-
-    /// The name that the pool was made with.
-    public var name: String { core.name }
-
-    private static func options(
-        _ threads: Int?,
-        _ maximumThreads: Int?,
-        _ keptThreads: Int?,
-        _ idleTime: Duration?,
-        _ stackSize: Int?,
-        _ nice: Int
-    ) throws(WorkerPoolError) -> ilk_pool_options {
         let most = Int(ILK_POOL_MAX_THREADS)
         func require(_ holds: Bool, _ option: String, _ reason: String) throws(WorkerPoolError) {
             if !holds { throw WorkerPoolError.invalidOption(option, reason) }
@@ -113,18 +91,16 @@ public final class WorkerPool: Sendable {
                 "\(keptThreads); a pool of \(limit) threads keeps 0 to \(limit)"
             )
         }
-        if let idleTime {
-            try require(idleTime > .zero, "idleTime", "\(idleTime); it is above zero")
-        }
+        if let idleTime { try require(idleTime > .zero, "idleTime", "\(idleTime); it is above zero") }
         if let stackSize {
             try require(
-                stackSize >= leastStack,
+                stackSize >= WorkerPool.leastStack,
                 "stackSize",
-                "\(stackSize); a thread needs \(leastStack) bytes"
+                "\(stackSize); a thread needs \(WorkerPool.leastStack) bytes"
             )
         }
         try require((-20...19).contains(nice), "nice", "\(nice); it is -20 to 19")
-        return ilk_pool_options(
+        let options = ilk_pool_options(
             name: nil,
             threads: UInt32(threads ?? 0),
             max_threads: UInt32(maximumThreads ?? 0),
@@ -133,7 +109,18 @@ public final class WorkerPool: Sendable {
             stack_size: stackSize ?? 0,
             nice: Int32(nice)
         )
+        self.init(try PoolCore(options, name: name, isPermanent: false))
     }
+
+    init(_ core: PoolCore) {
+        self.core = core
+        core.taskExecutor = asUnownedTaskExecutor()
+    }
+
+    deinit { core.finish() }
+
+    /// The name that the pool was made with.
+    public var name: String { core.name }
 
     /// The least that every system takes for the stack of a thread, and that Swift code lives in.
     static let leastStack = 64 << 10

@@ -68,11 +68,7 @@ extension GCD {
         leeway: Duration = .zero
     ) -> TimerTicks {
         checkTimer("GCD.ticks", every: interval, leeway: leeway)
-        return TimerTicks(
-            interval: interval,
-            delay: delay ?? interval,
-            leeway: leeway,
-            port: DispatchTimers.shared
-        )
+        let (delay, port) = (delay ?? interval, DispatchTimers.shared)
+        return TimerTicks(interval: interval, delay: delay, leeway: leeway, port: port)
     }
 }
