@@ -33,14 +33,9 @@ final class GroupSuspension: Sendable {
         var name: String? { isOver ? nil : own ?? inherited }
     }
 
-    private struct Inner {
-        weak var suspension: GroupSuspension?
-    }
+    private struct Inner { weak var suspension: GroupSuspension? }
 
-    private struct Gate {
-        var suspendedBy: String?
-        var held: [Held] = []
-    }
+    private struct Gate { var suspendedBy: String?, held: [Held] = [] }
 
     /// What is to happen outside the locks.
     private struct Release {

@@ -113,9 +113,4 @@ struct CacheState<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
 extension CacheState: Sendable {}
 
 /// How much is kept, and for how long.
-struct CacheLimits: Sendable {
-    let capacity: Int
-    let cost: Int
-    let maximumAge: Duration?
-    let failureAge: Duration?
-}
+struct CacheLimits: Sendable { let capacity: Int, cost: Int, maximumAge: Duration?, failureAge: Duration? }

@@ -12,11 +12,7 @@
 
 import InterlockSync
 
-struct WorkerThreadOptions: Sendable {
-    let name: String
-    let stackSize: Int?
-    let nice: Int
-}
+struct WorkerThreadOptions: Sendable { let name: String, stackSize: Int?, nice: Int }
 
 final class WorkerThreadCore<Message: Sendable>: Sendable {
     let options: WorkerThreadOptions
@@ -26,10 +22,7 @@ final class WorkerThreadCore<Message: Sendable>: Sendable {
     private let handler: PendingWork<(Message) throws -> Void>
     private let current = VisibleMutex(Status())
 
-    private struct Status {
-        var state = WorkerThreadState.idle
-        var wasStarted = false
-    }
+    private struct Status { var state = WorkerThreadState.idle, wasStarted = false }
 
     init(
         _ options: WorkerThreadOptions,

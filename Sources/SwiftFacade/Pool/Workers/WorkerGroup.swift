@@ -40,11 +40,7 @@ public final class WorkerGroup: Sendable {
         case waiter(Promise<Void>)
     }
 
-    private struct Followers {
-        var isArmed = false
-        var armed: [Follower] = []
-        var later: [Follower] = []
-    }
+    private struct Followers { var isArmed = false, armed: [Follower] = [], later: [Follower] = [] }
 
     /// A group without jobs. Allocates.
     public init(on pool: WorkerPool) { self.pool = pool }

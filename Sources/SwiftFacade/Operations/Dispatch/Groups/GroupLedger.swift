@@ -195,10 +195,7 @@ final class GroupLedger: Sendable {
 
     // MARK: The table
 
-    private struct Table {
-        var ledgers: [ObjectIdentifier: GroupLedger] = [:]
-        var sweepAt = 16
-    }
+    private struct Table { var ledgers: [ObjectIdentifier: GroupLedger] = [:], sweepAt = 16 }
 
     private static let table = VisibleMutex(Table())
 

@@ -14,10 +14,7 @@ final class DescriptorWatch: @unchecked Sendable {
     let descriptor: Int32
     let mailbox = EventMailbox<DescriptorEvent>()
 
-    private struct State {
-        var isArmed = false
-        var isOver = false
-    }
+    private struct State { var isArmed = false, isOver = false }
 
     private let use: DescriptorUse
     private let isAlwaysReady: Bool

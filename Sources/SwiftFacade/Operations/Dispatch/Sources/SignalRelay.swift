@@ -62,10 +62,7 @@ enum SignalRelay {
         var mailboxes: [ObjectIdentifier: EventMailbox<SignalEvent>] = [:]
     }
 
-    private struct State {
-        var readEnds: [Int32: Int32] = [:]
-        var listening: [Int32: Listening] = [:]
-    }
+    private struct State { var readEnds: [Int32: Int32] = [:], listening: [Int32: Listening] = [:] }
 
     private static let state = VisibleMutex(State())
     private static let queue = DispatchQueue(label: "interlock.signals")
