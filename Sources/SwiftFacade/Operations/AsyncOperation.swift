@@ -165,14 +165,12 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
         let started = record.withLock { $0.start(cancelled: { self.cancellationError }) }
         if isObserved { didChangeValue(for: \.isExecuting) }
         switch started {
-        case .end:
-            end(wasExecuting: false)
+        case .end: end(wasExecuting: false)
         case .launch:
             announceWillStart()
             announce(.executing)
             launch()
-        case .misuse(.ended):
-            return
+        case .misuse(.ended): return
         case .misuse:
             misuse("Operation.start", displayName, "it is executing already; an operation runs once")
         }
@@ -230,16 +228,14 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
     /// or a closure it is misuse.
     open func execute() {
         switch record.withLock({ $0.takeWork() }) {
-        case .ended:
-            return
+        case .ended: return
         case .none:
             misuse(
                 "AsyncOperation.execute",
                 displayName,
                 "there is no work: override execute() or give a closure"
             )
-        case .work(let work):
-            work.run(self)
+        case .work(let work): work.run(self)
         }
     }
 
@@ -280,11 +276,7 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
     ) {
         guard let (gate, proxy) = addEdge(to: dependency, as: gated, failure: failure) else { return }
         if let proxy { ReadyPosting.around(self) { super.addDependency(proxy) } }
-        if let gated {
-            gated.openWhenFinished(gate)
-        } else {
-            gate.openAfter(dependency)
-        }
+        if let gated { gated.openWhenFinished(gate) } else { gate.openAfter(dependency) }
     }
 
     /// Stops waiting for `dependency`, finished or not: after the last, this operation is ready. Does nothing without

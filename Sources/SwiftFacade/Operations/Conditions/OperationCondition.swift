@@ -51,13 +51,7 @@ public struct OperationCondition: Sendable {
     public var not: OperationCondition {
         let name = "not \(name)"
         return OperationCondition(asked: name) { [ask] question in
-            do {
-                try await ask(question)
-            } catch let error as CancellationError {
-                throw error
-            } catch {
-                return
-            }
+            do { try await ask(question) } catch { if error is CancellationError { throw error } else { return } }
             throw ConditionUnmet(condition: name)
         }
     }
@@ -74,9 +68,8 @@ public struct OperationCondition: Sendable {
             for ask in [ask, other.ask] {
                 do {
                     return try await ask(question)
-                } catch let error as CancellationError {
-                    throw error
                 } catch {
+                    if error is CancellationError { throw error }
                     reasons.append(error)
                 }
             }

@@ -65,9 +65,7 @@ extension OperationCondition {
 extension AsyncOperation {
     /// Runs `first` in this operation's place, for the condition that is being asked.
     final func runPreceding(_ first: Operation, in place: ResumePlace) async throws -> (any Error)? {
-        if let reason = refusal(ofPreceding: first, in: place) {
-            throw refused(first, reason)
-        }
+        if let reason = refusal(ofPreceding: first, in: place) { throw refused(first, reason) }
         let condition = record.withLock { $0.admission }
         let waits: WaitReason = .dependency(first.nameInExplanations)
         guard record.withLock({ $0.beginWaiting(for: waits) { $0.preceding = first } }) else {

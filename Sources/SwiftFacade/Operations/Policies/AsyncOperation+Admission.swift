@@ -62,11 +62,8 @@ extension AsyncOperation {
             }
             takeCategories(place, hasWaited: true)
         }
-        let hasEnded = record.withLock { record in
-            record.held.policies?.conditionTask = task
-            return record.held.policies == nil
-        }
-        if hasEnded { task.cancel() }
+        let isKept = record.withLock { $0.held.policies.map { $0.conditionTask = task } != nil }
+        if !isKept { task.cancel() }
     }
 
     private func takeCategories(_ place: ResumePlace, hasWaited: Bool) {
@@ -105,18 +102,13 @@ extension AsyncOperation {
             finish(error: cancellationError)
             return
         }
-        if let limit { limitWork(limit) }
-        runWork()
-    }
-
-    /// The alarm does not keep the operation: dropped unfinished, it gives back what it holds.
-    private func limitWork(_ limit: OperationPolicies.Timed) {
-        let alarm = ClockAlarm { [weak self] in self?.timeLimitPassed(limit.duration) }
-        let hasEnded = record.withLock { record in
-            record.held.policies?.alarm = alarm
-            return record.held.policies == nil
+        if let limit {
+            // The alarm does not keep the operation: dropped unfinished, it gives back what it holds.
+            let alarm = ClockAlarm { [weak self] in self?.timeLimitPassed(limit.duration) }
+            let isKept = record.withLock { $0.held.policies.map { $0.alarm = alarm } != nil }
+            if isKept { alarm.arm(after: limit.duration, on: limit.clock) }
         }
-        if !hasEnded { alarm.arm(after: limit.duration, on: limit.clock) }
+        runWork()
     }
 
     /// Does nothing where the work has ended, or was cancelled before.

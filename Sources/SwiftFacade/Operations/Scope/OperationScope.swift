@@ -65,11 +65,7 @@ public final class OperationScope: Sendable {
     ) async throws -> Result {
         try await withTaskCancellationHandler {
             let result: Result
-            do {
-                result = try await body(self)
-            } catch {
-                throw await drain(error) ?? error
-            }
+            do { result = try await body(self) } catch { throw await drain(error) ?? error }
             if let error = await drain(nil) { throw error }
             return result
         } onCancel: {

@@ -136,9 +136,7 @@ public final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>:
     /// The entry of a value, in no store yet.
     func node(_ value: Value, _ key: Key, at time: Duration, _ call: String) -> SieveStore<Key, Value>.Node {
         let cost = cost?(key, value) ?? 0
-        if cost < 0 {
-            misuse(call, nil, "a cost of \(cost) for the key \(key); it is 0 or more")
-        }
+        if cost < 0 { misuse(call, nil, "a cost of \(cost) for the key \(key); it is 0 or more") }
         return SieveNode.allocate(key, value, born: time, cost: cost)
     }
 

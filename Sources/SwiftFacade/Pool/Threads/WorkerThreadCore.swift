@@ -74,19 +74,14 @@ final class WorkerThreadCore<Message: Sendable>: Sendable {
         } catch {
             answer.fulfil(.unavailable(error))
         }
-        if let error = answer.value! {
-            takeBackStart()
-            throw error
-        }
-    }
-
-    /// The thread was not started: it is idle again, or ended if it was closed meanwhile.
-    private func takeBackStart() {
+        guard let error = answer.value! else { return }
+        // The thread was not started: it is idle again, or ended if it was closed meanwhile.
         let isEnded = current.withLock { status in
             status = Status(state: status.state == .running ? .idle : .ended)
             return status.state == .ended
         }
         if isEnded { finish(.success(())) }
+        throw error
     }
 
     private func run() {
@@ -98,9 +93,7 @@ final class WorkerThreadCore<Message: Sendable>: Sendable {
     private func handleMessages() throws {
         // The handler goes with this frame, before the end is announced.
         guard let handler = handler.claim() else { return }
-        while let message = try mailbox.pop() {
-            try handler(message)
-        }
+        while let message = try mailbox.pop() { try handler(message) }
     }
 
     func close() {

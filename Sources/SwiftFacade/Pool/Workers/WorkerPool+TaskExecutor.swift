@@ -16,9 +16,7 @@ extension WorkerPool: TaskExecutor {
     public func enqueue(_ job: consuming ExecutorJob) { take(UnownedJob(job)) }
 
     func take(_ job: UnownedJob) {
-        if !core.submitLast(.task(job), poolPriority(job)) {
-            WorkerPool.shared.take(job)
-        }
+        if !core.submitLast(.task(job), poolPriority(job)) { WorkerPool.shared.take(job) }
     }
 }
 

@@ -103,8 +103,7 @@ public final class RunnerJob: @unchecked Sendable {
         case .start(let start):
             start(self)
             return false
-        case .permit, nil:
-            preconditionFailure("a job is run once")
+        case .permit, nil: preconditionFailure("a job is run once")
         }
     }
 

@@ -67,9 +67,7 @@ final class EventMailbox<Event: Sendable>: @unchecked Sendable {
 
     /// Suspends the task, cancelled or not, until the source has ended.
     func ended() async {
-        while !queue.withWaiters({ _ in isEnded }) {
-            await queue.suspendUncancelled(admit: { isEnded })
-        }
+        while !queue.withWaiters({ _ in isEnded }) { await queue.suspendUncancelled(admit: { isEnded }) }
     }
 
     /// Suspends the task until the source has ended, until `deadline` at most; throws at once if the task is cancelled.

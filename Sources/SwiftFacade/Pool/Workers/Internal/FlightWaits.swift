@@ -17,9 +17,7 @@ package class AnyFlight: @unchecked Sendable {
         var next = [self]
         while let flight = next.popLast() {
             if flight === other { return true }
-            if found.insert(ObjectIdentifier(flight)).inserted {
-                next += flight.waitsFor
-            }
+            if found.insert(ObjectIdentifier(flight)).inserted { next += flight.waitsFor }
         }
         return false
     }

@@ -13,11 +13,7 @@ enum PoolThread {
     // The list is empty but for a job on top of another one.
     @inline(__always)
     static func runsJob(_ body: () -> Void) {
-        if ThreadAccess.innermost == nil {
-            body()
-        } else {
-            runsJob(in: nil, WorkerPool.self, body)
-        }
+        if ThreadAccess.innermost == nil { body() } else { runsJob(in: nil, WorkerPool.self, body) }
     }
 
     /// Runs `body` as a job of `executor`.
