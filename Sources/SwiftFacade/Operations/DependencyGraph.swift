@@ -31,6 +31,9 @@ import InterlockSync
 
 enum DependencyGraph {
     struct State {
+        typealias NewEdge = DependencyGraph.NewEdge
+        typealias Walk = DependencyGraph.Walk
+
         var foreign = ForeignOperations()
         var order = DependencyOrder()
         /// The operations that the walks have visited.
@@ -163,10 +166,7 @@ extension DependencyGraph.State {
     }
 
     /// Puts an edge in the order for which `path` has answered nil.
-    mutating func addChecked(
-        _ edge: DependencyGraph.NewEdge,
-        _ walk: inout DependencyGraph.Walk
-    ) -> DependencyOrder.Edge? {
+    mutating func addChecked(_ edge: NewEdge, _ walk: inout Walk) -> DependencyOrder.Edge? {
         guard let downstream = edge.downstream, let upstream = edge.upstream else { return nil }
         let added = order.addChecked(from: downstream, to: upstream)
         foreign.connect(downstream, upstream, &order, &walk)
@@ -175,10 +175,7 @@ extension DependencyGraph.State {
 
     /// The path from the dependency up to the dependent that the edge would close to a cycle. After nil, the order has
     /// room for the edge.
-    mutating func path(
-        closedBy edge: inout DependencyGraph.NewEdge,
-        _ walk: inout DependencyGraph.Walk
-    ) -> [Operation]? {
+    mutating func path(closedBy edge: inout NewEdge, _ walk: inout Walk) -> [Operation]? {
         defer { walked += walk.visited }
         if edge.dependency === edge.dependent { return [edge.dependent] }
         if foreignLead(closedBy: edge, &walk) {
@@ -208,10 +205,7 @@ extension DependencyGraph.State {
     }
 
     /// Whether a path through a foreign operation may lead to the dependent.
-    private mutating func foreignLead(
-        closedBy edge: DependencyGraph.NewEdge,
-        _ walk: inout DependencyGraph.Walk
-    ) -> Bool {
+    private mutating func foreignLead(closedBy edge: NewEdge, _ walk: inout Walk) -> Bool {
         var pending: [Operation] = []
         if let upstream = edge.upstream { pending = foreign.unfinished(near: upstream, &walk) }
         if edge.isForeign, walk.meets(edge.dependency) { pending.append(edge.dependency) }

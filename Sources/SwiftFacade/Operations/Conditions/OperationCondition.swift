@@ -51,7 +51,11 @@ public struct OperationCondition: Sendable {
     public var not: OperationCondition {
         let name = "not \(name)"
         return OperationCondition(asked: name) { [ask] question in
-            do { try await ask(question) } catch { if error is CancellationError { throw error } else { return } }
+            do {
+                try await ask(question)
+            } catch {
+                if error is CancellationError { throw error } else { return }
+            }
             throw ConditionUnmet(condition: name)
         }
     }

@@ -19,8 +19,10 @@ import InterlockPool
 import InterlockSync
 
 final class AttemptRun<Output: Sendable>: Sendable {
+    typealias Outcome = Result<Output, any Error>
+
     enum Decision {
-        case last(Result<Output, any Error>)
+        case last(Outcome)
         case again(after: Duration)
     }
 
@@ -31,7 +33,7 @@ final class AttemptRun<Output: Sendable>: Sendable {
         var limit: Duration?
         /// What `OperationWork.windsDown` says.
         var windsDown: Bool
-        var decide: @Sendable (Int, Result<Output, any Error>) -> Decision
+        var decide: @Sendable (Int, Outcome) -> Decision
     }
 
     private struct State {
@@ -70,11 +72,7 @@ final class AttemptRun<Output: Sendable>: Sendable {
     ///
     /// - Parameter isElsewhere: the caller has no place in the operation's queue.
     @discardableResult
-    func ended(
-        _ attempt: Attempt<Output>,
-        with result: Result<Output, any Error>,
-        isElsewhere: Bool = false
-    ) -> Bool {
+    func ended(_ attempt: Attempt<Output>, with result: Outcome, isElsewhere: Bool = false) -> Bool {
         guard forget(attempt) else { return false }
         if operation.isCancelled {
             let isTask = attempt.isTask && attempt.timedOut == nil
