@@ -49,9 +49,7 @@ public struct OperationDeadlocked: Error, Hashable, CustomStringConvertible {
 
     /// Makes the error.
     public init(operation: String, awaited: String, category: String? = nil) {
-        self.operation = operation
-        self.awaited = awaited
-        self.category = category
+        (self.operation, self.awaited, self.category) = (operation, awaited, category)
     }
 
     /// A sentence.

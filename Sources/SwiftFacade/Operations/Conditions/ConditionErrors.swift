@@ -13,9 +13,7 @@ public struct ConditionRefused: Error, CustomStringConvertible {
 
     /// Makes the error.
     public init(operation: String, condition: String, reason: any Error) {
-        self.operation = operation
-        self.condition = condition
-        self.reason = reason
+        (self.operation, self.condition, self.reason) = (operation, condition, reason)
     }
 
     /// A sentence.

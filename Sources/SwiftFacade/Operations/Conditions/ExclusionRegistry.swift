@@ -85,9 +85,7 @@ final class ExclusionTicket: @unchecked Sendable {
         _ granted: @escaping @Sendable () -> Void
     ) {
         self.operation = operation
-        self.name = name
-        self.categories = categories
-        self.granted = granted
+        (self.name, self.categories, self.granted) = (name, categories, granted)
     }
 
     /// Takes all the categories, or waits for those that have no place left. Once.

@@ -35,9 +35,7 @@ public struct ChildRefused: Error, Hashable, CustomStringConvertible {
 
     /// Makes the error.
     public init(group: String, child: String, reason: Reason) {
-        self.group = group
-        self.child = child
-        self.reason = reason
+        (self.group, self.child, self.reason) = (group, child, reason)
     }
 
     /// A sentence.

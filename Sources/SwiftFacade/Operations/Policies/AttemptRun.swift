@@ -192,9 +192,7 @@ final class Attempt<Output: Sendable>: CompletableJob, Sendable {
     private let state = VisibleMutex(State())
 
     fileprivate init(_ run: AttemptRun<Output>, number: Int, windsDown: Bool) {
-        self.run = run
-        self.number = number
-        self.windsDown = windsDown
+        (self.run, self.number, self.windsDown) = (run, number, windsDown)
         operation = run.operation
     }
 

@@ -17,9 +17,7 @@ public struct DescriptorEvent: Hashable, Sendable {
 
     /// Makes the event.
     public init(descriptor: Int32, isEndOfFile: Bool = false, hasError: Bool = false) {
-        self.descriptor = descriptor
-        self.isEndOfFile = isEndOfFile
-        self.hasError = hasError
+        (self.descriptor, self.isEndOfFile, self.hasError) = (descriptor, isEndOfFile, hasError)
     }
 }
 
@@ -182,12 +180,8 @@ extension GCD {
 func checkDescriptor(_ descriptor: Int32, for use: DescriptorUse) throws(DescriptorUnavailable) {
     let flags = fcntl(descriptor, F_GETFL)
     if flags < 0 { throw DescriptorUnavailable(descriptor: descriptor, code: errno) }
-    let isOpen =
-        switch use {
-        case .reading: flags & O_ACCMODE != O_WRONLY
-        case .writing: flags & O_ACCMODE != O_RDONLY
-        }
-    if !isOpen { throw DescriptorUnavailable(descriptor: descriptor, code: EBADF) }
+    let isOnlyForOther = flags & O_ACCMODE == (use == .reading ? O_WRONLY : O_RDONLY)
+    if isOnlyForOther { throw DescriptorUnavailable(descriptor: descriptor, code: EBADF) }
     var status = stat()
     if fstat(descriptor, &status) != 0 { throw DescriptorUnavailable(descriptor: descriptor, code: errno) }
     let isFolder = status.st_mode & S_IFMT == S_IFDIR

@@ -35,10 +35,7 @@ final class DescriptorWatch: Sendable {
         self.descriptor = descriptor
         self.use = use
         self.set = code == 0 ? set : -1
-        if code == 0 { watch() }
-    }
-
-    private func watch() {
+        if code != 0 { return }
         let source = ReadSource(set, on: .global()) { [self] in tell() }
         self.source.withLock { $0 = source }
     }

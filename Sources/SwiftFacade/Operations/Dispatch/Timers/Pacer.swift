@@ -88,11 +88,7 @@ final class Pacer<Item: Sendable>: Sendable {
         on clock: any Clock<Duration>,
         wake: @escaping @Sendable (Pacer) -> Void
     ) {
-        self.interval = interval
-        self.rule = rule
-        self.edges = edges
-        self.clock = clock
-        self.wake = wake
+        (self.interval, self.rule, self.edges, self.clock, self.wake) = (interval, rule, edges, clock, wake)
     }
 
     /// Whether no wait is under way.
