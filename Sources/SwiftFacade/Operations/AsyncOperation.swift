@@ -227,16 +227,14 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
     /// Called once, on the queue's thread, unless the operation was cancelled or finished before. Without an override
     /// or a closure it is misuse.
     open func execute() {
-        switch record.withLock({ $0.takeWork() }) {
-        case .ended: return
-        case .none:
-            misuse(
-                "AsyncOperation.execute",
-                displayName,
-                "there is no work: override execute() or give a closure"
-            )
-        case .work(let work): work.run(self)
+        let (work, hasEnding) = record.withLock { ($0.held.body.take(), $0.ending != nil) }
+        // It ended before the work could begin.
+        if hasEnding { return }
+        guard let work else {
+            let fault = "there is no work: override execute() or give a closure"
+            misuse("AsyncOperation.execute", displayName, fault)
         }
+        work.run(self)
     }
 
     /// Called once when the operation was cancelled while executing, on the cancelling thread, after the
