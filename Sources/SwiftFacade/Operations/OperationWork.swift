@@ -67,8 +67,7 @@ extension TaskPriority {
         case .userInteractive, .userInitiated: self = .userInitiated
         case .utility: self = .utility
         case .background: self = .background
-        case .default: return nil
-        @unknown default: return nil
+        default: return nil
         }
     }
 }

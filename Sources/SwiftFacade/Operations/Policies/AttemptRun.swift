@@ -33,6 +33,8 @@ final class AttemptRun<Output: Sendable>: Sendable {
         var limit: Duration?
         /// What `OperationWork.windsDown` says.
         var windsDown: Bool
+        /// Whether a task runs an attempt, which decides its end when it is cancelled.
+        var isTask: Bool
         var decide: @Sendable (Int, Outcome) -> Decision
     }
 
@@ -75,7 +77,7 @@ final class AttemptRun<Output: Sendable>: Sendable {
     func ended(_ attempt: Attempt<Output>, with result: Outcome, isElsewhere: Bool = false) -> Bool {
         guard forget(attempt) else { return false }
         if operation.isCancelled {
-            let isTask = attempt.isTask && attempt.timedOut == nil
+            let isTask = terms.isTask && attempt.timedOut == nil
             return operation.endCancelled(result, isTask: isTask) && isTask
         }
         switch terms.decide(attempt.number, result) {
@@ -178,7 +180,6 @@ final class Attempt<Output: Sendable>: CompletableJob, Sendable {
     private struct State {
         var hasEnded = false
         var isCancelled = false
-        var isTask = false
         var handlers: [@Sendable () -> Void] = []
         /// The alarm of its limit.
         var alarm: ClockAlarm?
@@ -239,12 +240,6 @@ final class Attempt<Output: Sendable>: CompletableJob, Sendable {
         operation.record.withLock { $0.held.policies?.limitsPassed += 1 }
         for handler in handlers { handler() }
         if !windsDown { run.ended(self, with: .failure(error), isElsewhere: true) }
-    }
-
-    /// Whether a task runs it, which decides its end when it is cancelled.
-    var isTask: Bool {
-        get { state.withLock { $0.isTask } }
-        set { state.withLock { $0.isTask = newValue } }
     }
 
     func completionDropped() { finish(.failure(OperationAbandoned(operation: operation.bareName))) }

@@ -59,8 +59,7 @@ extension DispatchQoS.QoSClass {
         case .userInitiated: self = .userInitiated
         case .utility: self = .utility
         case .background: self = .background
-        case .default: self = .default
-        @unknown default: self = .default
+        default: self = .default
         }
     }
 }
