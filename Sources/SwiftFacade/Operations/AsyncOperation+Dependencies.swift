@@ -32,11 +32,9 @@ extension AsyncOperation {
             }
             var name: String { misuseName(dependency.name, of: dependency) }
             if phase != .waiting {
-                misuse(
-                    "Operation.addDependency",
-                    displayName,
+                let sentence =
                     "it has started, too late to wait for \(name); add dependencies before the queue gets it"
-                )
+                misuse("Operation.addDependency", displayName, sentence)
             }
             if known { return nil }
             let upstream = gated?.vertexAsDependency(in: &graph.order)
@@ -51,12 +49,10 @@ extension AsyncOperation {
                 upstream: upstream
             )
             if let path = graph.path(closedBy: &edge, &walk) {
-                misuse(
-                    "Operation.addDependency",
-                    displayName,
+                let sentence =
                     "waiting for \(name) closes a cycle in which nothing could ever start: "
                         + DependencyGraph.describe([self] + path)
-                )
+                misuse("Operation.addDependency", displayName, sentence)
             }
             let gate = DependencyGate(dependent: self, failure: failure)
             if gated == nil, let downstream {

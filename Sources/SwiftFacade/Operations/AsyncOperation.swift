@@ -148,12 +148,10 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
     /// nothing; any other start is misuse. A plain closure has run, on the calling thread, when this returns.
     public final override func start() {
         if !isFreeOfDependencies && !isCancelled {
-            misuse(
-                "Operation.start",
-                displayName,
+            let sentence =
                 "it still waits for \(unfinishedDependencyNames); add it to a queue, which starts it in time, "
                     + "and add dependencies before that"
-            )
+            misuse("Operation.start", displayName, sentence)
         }
         startUnchecked()
     }

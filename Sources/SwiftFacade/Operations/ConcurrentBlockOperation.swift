@@ -41,11 +41,8 @@ public final class ConcurrentBlockOperation<Value: Sendable>: AsyncOperation<[Va
     ///   - maxConcurrency: how many closures run at once at most; by default all. Below 1 is misuse.
     public init(name: String? = nil, maxConcurrency: Int = .max) {
         if maxConcurrency < 1 {
-            misuse(
-                "ConcurrentBlockOperation",
-                "maxConcurrency: \(maxConcurrency)",
-                "at least one closure must be allowed at a time"
-            )
+            let sentence = "at least one closure must be allowed at a time"
+            misuse("ConcurrentBlockOperation", "maxConcurrency: \(maxConcurrency)", sentence)
         }
         self.maxConcurrency = maxConcurrency
         super.init()

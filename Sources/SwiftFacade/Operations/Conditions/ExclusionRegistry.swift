@@ -104,12 +104,10 @@ final class ExclusionTicket: @unchecked Sendable {
             return (missing == 0 ? .taken : .waits, nil)
         }
         if let (category, used) = conflict {
-            misuse(
-                "AsyncOperation.excludes",
-                "\"\(name)\"",
+            let sentence =
                 "the category \"\(category)\" is in use with limit \(used), and this operation gives it "
                     + "\(category.limit); make the category in one place"
-            )
+            misuse("AsyncOperation.excludes", "\"\(name)\"", sentence)
         }
         if entered == .taken { takeGranted() }
         return entered

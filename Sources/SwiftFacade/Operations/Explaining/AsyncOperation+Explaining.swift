@@ -62,11 +62,9 @@ extension AsyncOperation {
         case (.ended, _): seen = "it has finished"
         default: seen = "it is executing"
         }
-        misuse(
-            "OperationQueue.enqueue",
-            displayName,
+        let sentence =
             "\(seen), and cannot be added to \(misuseName(queue.name, of: queue)); an operation is added once"
-        )
+        misuse("OperationQueue.enqueue", displayName, sentence)
     }
 
     /// For an operation whose work waits for others (`AwaitingOperation`), before it waits for `other`: the path that

@@ -155,11 +155,8 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
         _ note: (inout Members) -> Void
     ) throws(ChildRefused) {
         if weight < 0 || weight > ChildWeights.most {
-            misuse(
-                "GroupOperation.add",
-                displayName,
-                "weight: \(weight): a part is 0 to \(ChildWeights.most)"
-            )
+            let sentence = "weight: \(weight): a part is 0 to \(ChildWeights.most)"
+            misuse("GroupOperation.add", displayName, sentence)
         }
         var (met, walk) = (DependencyGraph.Walk(), DependencyGraph.Walk())
         // The lock of the graph: an edge that closes a cycle with this child is added before or after.

@@ -43,11 +43,8 @@ extension AsyncOperation {
             record.policiesToChange().map(change) != nil
         }
         if !isInTime {
-            misuse(
-                "AsyncOperation.\(call)",
-                displayName,
-                "it has started; set it before the queue gets the operation"
-            )
+            let sentence = "it has started; set it before the queue gets the operation"
+            misuse("AsyncOperation.\(call)", displayName, sentence)
         }
     }
 }

@@ -38,11 +38,8 @@ extension QueueCore {
         let work = ForeignWork(operation)
         let node = WorkNode(self, work, isBlocking: isBlocking)
         if let owner = ForeignOwners.add(operation, to: node) {
-            misuse(
-                "InterlockQueue.enqueue",
-                name,
-                "it is in the queue \(owner.core.name) already; an operation is added once"
-            )
+            let sentence = "it is in the queue \(owner.core.name) already; an operation is added once"
+            misuse("InterlockQueue.enqueue", name, sentence)
         }
         node.enterQueue(done: 0)
         if node.isFinished { return end(refused: operation) }

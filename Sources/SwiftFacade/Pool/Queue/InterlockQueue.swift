@@ -69,11 +69,8 @@ public final class InterlockQueue: Sendable {
 
     private static func require(_ limit: Int?, _ call: String, _ name: String) {
         if let limit, limit < 1 {
-            misuse(
-                call,
-                "\"\(name)\"",
-                "a limit of \(limit): nothing would ever run; suspend the queue instead"
-            )
+            let sentence = "a limit of \(limit): nothing would ever run; suspend the queue instead"
+            misuse(call, "\"\(name)\"", sentence)
         }
     }
 

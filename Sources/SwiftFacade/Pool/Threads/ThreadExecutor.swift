@@ -106,11 +106,8 @@ public final class ThreadExecutor: SerialExecutor, QueuedExecutor {
 
     private func requireAnotherThread() {
         if isCurrent {
-            misuse(
-                "ThreadExecutor.wait",
-                "\"\(name)\"",
-                "called by one of its own jobs, which it would wait for"
-            )
+            let sentence = "called by one of its own jobs, which it would wait for"
+            misuse("ThreadExecutor.wait", "\"\(name)\"", sentence)
         }
     }
 

@@ -73,11 +73,9 @@ extension WorkerThread {
     /// Reports a call by the thread itself that would wait for it.
     func requireAnotherThread(_ call: String, _ reason: String) {
         if isCurrent {
-            misuse(
-                "WorkerThread.\(call)",
-                "\"\(name)\"",
+            let sentence =
                 "called by the thread itself, and \(reason): the thread would wait for itself for ever"
-            )
+            misuse("WorkerThread.\(call)", "\"\(name)\"", sentence)
         }
     }
 }

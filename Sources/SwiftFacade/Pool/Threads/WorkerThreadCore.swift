@@ -56,11 +56,8 @@ final class WorkerThreadCore<Message: Sendable>: Sendable {
             return before
         }
         if before.wasStarted {
-            misuse(
-                "WorkerThread.start",
-                "\"\(options.name)\"",
-                "it was started already; it is \(before.state)"
-            )
+            let sentence = "it was started already; it is \(before.state)"
+            misuse("WorkerThread.start", "\"\(options.name)\"", sentence)
         }
         if before.state != .idle { throw .closed(thread: options.name) }
         let answer = Promise<WorkerThreadError?>()

@@ -89,12 +89,10 @@ extension QueuedExecutor {
         case true: submitDrain(on: pool.core, poolPriority(job))
         case false: break
         case nil:
-            misuse(
-                "\(Self.self).enqueue",
-                "\"\(pool.name)\"",
+            let sentence =
                 "a job of an actor for an executor that has ended: it cannot run on its thread, and what awaits it would "
                     + "wait for ever"
-            )
+            misuse("\(Self.self).enqueue", "\"\(pool.name)\"", sentence)
         }
     }
 

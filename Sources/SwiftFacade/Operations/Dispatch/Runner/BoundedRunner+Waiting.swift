@@ -14,12 +14,10 @@ extension BoundedRunner {
     @available(*, noasync, message: "it blocks the thread; use `try await waitUntilIdle()`")
     public func waitUntilIdle() {
         if EnteredQueues.isInJob(of: core) {
-            misuse(
-                "BoundedRunner.waitUntilIdle",
-                misuseName(name, of: self),
+            let sentence =
                 "called by a job of the runner, which is not idle before the job has ended: it would wait for itself "
                     + "for ever"
-            )
+            misuse("BoundedRunner.waitUntilIdle", misuseName(name, of: self), sentence)
         }
         _ = core.block(until: forever)
     }

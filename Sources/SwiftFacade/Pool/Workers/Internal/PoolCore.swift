@@ -176,11 +176,8 @@ package final class PoolCore: @unchecked Sendable {
     /// A wait for the end has one, or a limit.
     private func requireEnd(isLimited: Bool) {
         if isPermanent, !isLimited {
-            misuse(
-                "WorkerPool.wait",
-                "\"\(name)\"",
-                "the pools of the process have no end: the wait would have none"
-            )
+            let sentence = "the pools of the process have no end: the wait would have none"
+            misuse("WorkerPool.wait", "\"\(name)\"", sentence)
         }
     }
 

@@ -66,11 +66,8 @@ final class LoopControl: PoolObject {
         _ priority: WorkerPool.Priority = .normal
     ) {
         if let maxConcurrency, maxConcurrency < 1 {
-            misuse(
-                "\(call)",
-                "maxConcurrency: \(maxConcurrency)",
-                "at least one element must be allowed at a time"
-            )
+            let sentence = "at least one element must be allowed at a time"
+            misuse("\(call)", "maxConcurrency: \(maxConcurrency)", sentence)
         }
         self.count = count
         let width = maxConcurrency ?? min(Self.processors, pool?.core.threads ?? .max)
