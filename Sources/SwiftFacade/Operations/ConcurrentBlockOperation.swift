@@ -85,11 +85,8 @@ public final class ConcurrentBlockOperation<Value: Sendable>: AsyncOperation<[Va
         let start = Latch(count: 1)
         do throws(ThreadUnavailable) {
             for number in 0..<workers {
-                try OwnThread.start(
-                    named: "\(name ?? "blocks").\(number)",
-                    quality: UInt32(exactly: qualityOfService.rawValue)
-                ) {
-                    [self] in
+                let (title, quality) = (name ?? "blocks", UInt32(exactly: qualityOfService.rawValue))
+                try OwnThread.start(named: "\(title).\(number)", quality: quality) { [self] in
                     start.wait()
                     work()
                 }

@@ -54,10 +54,8 @@ extension AsyncOperation {
                 do {
                     try await condition.ask(question)
                 } catch {
-                    refuseAdmission(
-                        ConditionRefused(operation: bareName, condition: condition.name, reason: error)
-                    )
-                    return
+                    let (own, name) = (bareName, condition.name)
+                    return refuseAdmission(ConditionRefused(operation: own, condition: name, reason: error))
                 }
             }
             takeCategories(place, hasWaited: true)

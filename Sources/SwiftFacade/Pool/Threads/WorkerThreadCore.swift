@@ -35,10 +35,8 @@ final class WorkerThreadCore<Message: Sendable>: Sendable {
         } catch {
             switch error {
             case .invalidCapacity(let capacity):
-                throw .invalidOption(
-                    "mailboxCapacity",
-                    "\(capacity); a mailbox has room for 1 message or more"
-                )
+                let reason = "\(capacity); a mailbox has room for 1 message or more"
+                throw .invalidOption("mailboxCapacity", reason)
             case .outOfMemory(let capacity): throw .outOfMemory(mailboxCapacity: capacity)
             }
         }

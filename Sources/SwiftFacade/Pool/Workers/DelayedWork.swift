@@ -108,10 +108,8 @@ package final class DelayedRun: PoolObject, @unchecked Sendable {
 
     func submit(on core: PoolCore, at deadline: UInt64, _ priority: ilk_priority) throws(WorkerPoolError) {
         let offset = MemoryLayout<ilk_timer>.stride
-        let memory = UnsafeMutableRawPointer.allocate(
-            byteCount: offset + MemoryLayout<PoolJobHeader>.size,
-            alignment: MemoryLayout<ilk_timer>.alignment
-        )
+        let (size, alignment) = (offset + MemoryLayout<PoolJobHeader>.size, MemoryLayout<ilk_timer>.alignment)
+        let memory = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: alignment)
         let pointer = memory.bindMemory(to: ilk_timer.self, capacity: 1)
         let header = (memory + offset).bindMemory(to: PoolJobHeader.self, capacity: 1)
         timer = PoolTimer(core: core, pointer: pointer, header: header)

@@ -77,27 +77,19 @@ public final class WorkerPool: Sendable {
         }
         if let maximumThreads {
             let least = threads ?? 1
-            try require(
-                (least...most).contains(maximumThreads),
-                "maximumThreads",
-                "\(maximumThreads); with \(threads.map(String.init) ?? "its") threads a pool has \(least) to \(most)"
-            )
+            let own = threads.map(String.init) ?? "its"
+            let reason = "\(maximumThreads); with \(own) threads a pool has \(least) to \(most)"
+            try require((least...most).contains(maximumThreads), "maximumThreads", reason)
         }
         if let keptThreads {
             let limit = maximumThreads ?? threads.map { min($0 + 64, most) } ?? most
-            try require(
-                (0...limit).contains(keptThreads),
-                "keptThreads",
-                "\(keptThreads); a pool of \(limit) threads keeps 0 to \(limit)"
-            )
+            let reason = "\(keptThreads); a pool of \(limit) threads keeps 0 to \(limit)"
+            try require((0...limit).contains(keptThreads), "keptThreads", reason)
         }
         if let idleTime { try require(idleTime > .zero, "idleTime", "\(idleTime); it is above zero") }
         if let stackSize {
-            try require(
-                stackSize >= WorkerPool.leastStack,
-                "stackSize",
-                "\(stackSize); a thread needs \(WorkerPool.leastStack) bytes"
-            )
+            let reason = "\(stackSize); a thread needs \(WorkerPool.leastStack) bytes"
+            try require(stackSize >= WorkerPool.leastStack, "stackSize", reason)
         }
         try require((-20...19).contains(nice), "nice", "\(nice); it is -20 to 19")
         let options = ilk_pool_options(

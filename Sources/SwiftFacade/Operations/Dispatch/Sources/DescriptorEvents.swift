@@ -142,10 +142,7 @@ public final class DescriptorEvents: AsyncSequence, Sendable {
         ) async throws(DescriptorUnavailable) -> DescriptorEvent? {
             let watch = events.watch
             do throws(DescriptorUnavailable) {
-                return try await watch.mailbox.next(
-                    arm: { () throws(DescriptorUnavailable) in try watch.arm() },
-                    stop: { watch.end() }
-                )
+                return try await watch.mailbox.next(arm: watch.arm, stop: { watch.end() })
             } catch {
                 watch.end()
                 await watch.mailbox.ended()

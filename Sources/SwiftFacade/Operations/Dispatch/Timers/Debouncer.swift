@@ -39,13 +39,8 @@ public final class Debouncer<Value: Sendable>: Sendable {
         clock: any Clock<Duration> = ContinuousClock(),
         _ handler: @escaping @Sendable (Value) -> Void
     ) {
-        pacer = Pacer(
-            for: interval,
-            .debounce(limit: maximumDelay),
-            edges,
-            on: clock,
-            wake: delivering(on: queue, handler)
-        )
+        let wake = delivering(on: queue, handler)
+        pacer = Pacer(for: interval, .debounce(limit: maximumDelay), edges, on: clock, wake: wake)
     }
 
     /// Whether no succession is under way; for tests.

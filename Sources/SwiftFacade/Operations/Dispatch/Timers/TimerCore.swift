@@ -50,11 +50,8 @@ final class TimerCore: Sendable {
         self.port = port
         self.atEnd = atEnd
         locked = VisibleMutex(State(schedule: schedule, work: Work(handler)))
-        let timer = port.makeTimer(
-            on: queue,
-            fire: { QueueTag.running(on: queue) { self.fire() } },
-            ended: tellEnd
-        )
+        let fire: @Sendable () -> Void = { QueueTag.running(on: queue) { self.fire() } }
+        let timer = port.makeTimer(on: queue, fire: fire, ended: tellEnd)
         locked.withLock { state in
             state.timer = timer
             state.set()

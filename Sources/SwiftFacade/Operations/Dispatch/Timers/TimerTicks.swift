@@ -30,22 +30,17 @@ public struct TimerTicks: AsyncSequence, Sendable {
 
         fileprivate init(_ ticks: TimerTicks) {
             let mailbox = EventMailbox<TimerTick>()
-            let schedule = TimerSchedule(
-                now: ticks.port.now,
-                delay: ticks.delay,
-                every: ticks.interval,
-                leeway: ticks.leeway
-            )
+            let (delay, interval, leeway) = (ticks.delay, ticks.interval, ticks.leeway)
+            let schedule = TimerSchedule(now: ticks.port.now, delay: delay, every: interval, leeway: leeway)
             self.mailbox = mailbox
-            timer = QueueTimer(
-                TimerCore(schedule, on: .global(), of: ticks.port, atEnd: mailbox.end) { tick in
-                    mailbox.put { waiting in
-                        var merged = tick
-                        if let earlier = waiting.popLast() { merged.count += earlier.count }
-                        waiting.append(merged)
-                    }
+            let core = TimerCore(schedule, on: .global(), of: ticks.port, atEnd: mailbox.end) { tick in
+                mailbox.put { waiting in
+                    var merged = tick
+                    if let earlier = waiting.popLast() { merged.count += earlier.count }
+                    waiting.append(merged)
                 }
-            )
+            }
+            timer = QueueTimer(core)
         }
 
         /// The next firing; nil once the task is cancelled. Suspends the task. Not before its moment.
