@@ -14,7 +14,6 @@ private final class GroupJob<Output: Sendable>: CompletableJob {
     func finish(_ outcome: Result<Output, any Error>) -> Bool { token.leaveIfInside { $0.store(outcome) } }
 
     func completionDropped() { _ = finish(.failure(JobAbandoned(job: token.label, origin: token.origin))) }
-
 }
 
 /// The result of a job whose callback was dropped without a call.

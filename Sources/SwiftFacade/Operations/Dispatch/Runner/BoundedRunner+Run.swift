@@ -300,5 +300,4 @@ private final class WrappedJob<Output: Sendable>: CompletableJob {
     }
 
     func completionDropped() { _ = finish(.failure(JobAbandoned(job: label, origin: origin))) }
-
 }
