@@ -212,15 +212,11 @@ package class JobNode: @unchecked Sendable {
 
     /// Gives the job to the pool.
     final func submit() {
-        if submit(to: ownPool) { return }
+        let isBlocking = fields.pointee.isBlocking || core.isBlocking
+        if submit(to: isBlocking ? WorkerPool.blocking.core : core.pool.core) { return }
         withStripe { fields, _ in fields.pointee.isRefused = true }
         // Never closed. Ending it here would nest the ends of a chain.
         _ = submit(to: WorkerPool.shared.core)
-    }
-
-    @inline(__always)
-    private final var ownPool: PoolCore {
-        fields.pointee.isBlocking || core.isBlocking ? WorkerPool.blocking.core : core.pool.core
     }
 
     @inline(__always)

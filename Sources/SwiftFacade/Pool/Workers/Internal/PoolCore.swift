@@ -162,10 +162,7 @@ package final class PoolCore: @unchecked Sendable {
         if hasEnded { releaseCaller() }
     }
 
-    private func releaseCaller() {
-        let caller = ending.withLock { $0.caller.take() }
-        withExtendedLifetime(caller) {}
-    }
+    private func releaseCaller() { withExtendedLifetime(ending.withLock { $0.caller.take() }) {} }
 
     private func requireMortal(_ call: String) {
         if isPermanent {
@@ -182,10 +179,7 @@ package final class PoolCore: @unchecked Sendable {
     }
 
     /// Gives a job that will not run to the function of `closeNow`.
-    func returnToCaller(_ work: @escaping @Sendable () -> Void) {
-        let caller = ending.withLock { $0.caller }
-        caller?(work)
-    }
+    func returnToCaller(_ work: @escaping @Sendable () -> Void) { ending.withLock { $0.caller }?(work) }
 
     /// The owner has gone: closes the pool, and keeps the core until it has ended.
     func finish() {
