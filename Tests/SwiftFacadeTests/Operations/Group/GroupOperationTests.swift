@@ -58,7 +58,7 @@ import Interlock
         queue.enqueue(group)
         await last.begun.taken()
         await eventually("the other has ended") { group.unfinishedChildren == [last.operation] }
-        #expect(group.waitReasons == [.child("last")])
+        #expect(group.explainWaiting().entries.first?.reasons == [.work, .child("last")])
         #expect(group.isExecuting && group.results.isEmpty)
         last.end(2)
         #expect(try await group.value == [1, 2])

@@ -59,9 +59,14 @@ extension JobNode: EndingWork {
 
     /// Keeps `arrival` until the node ends, or releases the last one.
     package func setArrival(_ arrival: AnyObject & Sendable) {
-        withStripe { fields, _ in
-            if !fields.pointee.state.hasEnded { extras(fields).extras.arrival = arrival }
+        let last: AnyObject? = withStripe { fields, _ in
+            if fields.pointee.state.hasEnded { return nil }
+            let box = extras(fields)
+            defer { box.extras.arrival = arrival }
+            return box.extras.arrival
         }
+        // Freed outside the lock: what it has waited for may go with it.
+        withExtendedLifetime(last) {}
     }
 
     func extras(_ fields: UnsafeMutablePointer<JobFields>) -> JobExtrasBox {
