@@ -124,7 +124,9 @@ private final class PhotoManager: Sendable {
         },
     ]
 
-    @Test(arguments: misuses.indices) func aChangeOfAnotherArrayOrAtNoIndexIsReported(index: Int) async {
+    @Test(.serialized, arguments: misuses.indices) func aChangeOfAnotherArrayOrAtNoIndexIsReported(index: Int)
+        async
+    {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             [index] in
             try await SafeArrayChangesTests.misuses[index].program()

@@ -274,7 +274,7 @@ private let outOfRange: [(call: @Sendable () -> Void, name: String, sentence: St
 
     // MARK: Misuse
 
-    @Test(.timeLimit(.minutes(10)), arguments: outOfRange.indices)
+    @Test(.serialized, .timeLimit(.minutes(10)), arguments: outOfRange.indices)
     func everyOtherWayOutOfRangeIsReportedToo(index: Int) async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             [index] in
@@ -336,7 +336,9 @@ private let outOfRange: [(call: @Sendable () -> Void, name: String, sentence: St
         },
     ]
 
-    @Test(.timeLimit(.minutes(10)), arguments: misuses.indices) func misuseIsReported(index: Int) async {
+    @Test(.serialized, .timeLimit(.minutes(10)), arguments: misuses.indices) func misuseIsReported(index: Int)
+        async
+    {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             [index] in
             try await SafeArrayTests.misuses[index].program()

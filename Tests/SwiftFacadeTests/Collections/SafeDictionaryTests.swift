@@ -50,7 +50,9 @@ import Testing
         },
     ]
 
-    @Test(.timeLimit(.minutes(10)), arguments: misuses.indices) func misuseIsReported(index: Int) async {
+    @Test(.serialized, .timeLimit(.minutes(10)), arguments: misuses.indices) func misuseIsReported(index: Int)
+        async
+    {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             [index] in
             try await SafeDictionaryTests.misuses[index].program()

@@ -77,7 +77,9 @@ import Testing
     ]
 
     // contract: PriorityInheritingMutex, SafeArray
-    @Test(arguments: misuses.indices) func aThreadThatWouldWaitForItselfIsReported(index: Int) async {
+    @Test(.serialized, arguments: misuses.indices) func aThreadThatWouldWaitForItselfIsReported(index: Int)
+        async
+    {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             [index] in
             try await RecursionTests.misuses[index].program()

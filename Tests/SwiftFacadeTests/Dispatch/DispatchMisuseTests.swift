@@ -20,7 +20,7 @@ private func pair(on target: DispatchQueue) -> (DispatchQueue, DispatchQueue) {
 @Suite(.timeLimit(.minutes(10))) struct DispatchMisuseTests {
     private static let misuses = queues + targets + groupsAndRunners
 
-    @Test(arguments: misuses.map(\.name)) func aMisuseIsReported(name: String) async {
+    @Test(.serialized, arguments: misuses.map(\.name)) func aMisuseIsReported(name: String) async {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
             [name] in
             try await DispatchMisuseTests.misuses[name].happen()

@@ -241,7 +241,7 @@ import Testing
         },
     ]
 
-    @Test(arguments: misuses.indices) func impossiblePermitsAreReported(index: Int) async {
+    @Test(.serialized, arguments: misuses.indices) func impossiblePermitsAreReported(index: Int) async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             [index] in
             try await FIFOSemaphoreTests.misuses[index].program()

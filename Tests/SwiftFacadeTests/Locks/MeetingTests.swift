@@ -73,7 +73,7 @@ import Testing
         Misuse("interlock: Latch.init(): a count of 2147483648") { _ = Latch(count: 2_147_483_648) },
     ]
 
-    @Test(arguments: misuses.indices) func misuseIsReported(index: Int) async {
+    @Test(.serialized, arguments: misuses.indices) func misuseIsReported(index: Int) async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             [index] in
             try await LatchTests.misuses[index].program()
@@ -159,7 +159,7 @@ import Testing
         Misuse("interlock: Barrier.init(): 4294967296 parties") { _ = Barrier(parties: 4_294_967_296) },
     ]
 
-    @Test(arguments: misuses.indices) func aBarrierForNoneOrTooManyIsReported(index: Int) async {
+    @Test(.serialized, arguments: misuses.indices) func aBarrierForNoneOrTooManyIsReported(index: Int) async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             [index] in
             try await BarrierTests.misuses[index].program()

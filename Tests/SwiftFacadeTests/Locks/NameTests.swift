@@ -76,7 +76,9 @@ import Interlock
         Misuse("interlock: Barrier.init(\"step\"): 0 parties") { _ = Barrier(parties: 0, name: "step") },
     ]
 
-    @Test(arguments: misuses.indices) func reportsOfTheFacadeAndOfTheCoreGiveTheName(index: Int) async {
+    @Test(.serialized, arguments: misuses.indices) func reportsOfTheFacadeAndOfTheCoreGiveTheName(index: Int)
+        async
+    {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             [index] in
             try await NameTests.misuses[index].program()

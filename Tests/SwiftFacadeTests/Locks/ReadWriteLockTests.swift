@@ -236,7 +236,7 @@ import Testing
     ]
 
     /// Giving up what is not held, freeing a held lock, and a view swapped out of its closure.
-    @Test(arguments: misuses.indices) func misuseIsReported(index: Int) async {
+    @Test(.serialized, arguments: misuses.indices) func misuseIsReported(index: Int) async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             [index] in
             try await ReadWriteLockTests.misuses[index].program()
@@ -306,6 +306,7 @@ import Testing
 
     @Test(
         .enabled(if: isDebugBuild, "only debug builds note whose closures a thread is in"),
+        .serialized,
         arguments: recursions.indices
     )
     func takingWhatTheThreadHoldsIsReported(index: Int) async {

@@ -14,7 +14,7 @@ import Interlock
 @Suite(.timeLimit(.minutes(10))) struct OperationMisuseTests {
     private static let misuses = starts + cycles + queues + limits
 
-    @Test(arguments: misuses.map(\.name)) func aMisuseIsReported(name: String) async {
+    @Test(.serialized, arguments: misuses.map(\.name)) func aMisuseIsReported(name: String) async {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
             [name] in
             try await OperationMisuseTests.misuses[name].happen()

@@ -32,6 +32,25 @@ import Interlock
         #expect(!completion.succeed(8) && !operation.finish(.success(9)))
         #expect(try await operation.value == 7)
     }
+
+    // finishing thread:  decides                                ends the operation
+    // starting thread:             comes to the work, frees it
+    @Test func workThatComesTooLateIsFreedUnderNoLock() async {
+        await #expect(processExitsWith: .success) {
+            alarm(60)
+            let (seen, states) = (Trace<AsyncOperation<Int>>(), Trace<OperationState>())
+            func make() -> AsyncOperation<Int> {
+                let release = AtRelease { for operation in seen.events { states.add(operation.state) } }
+                return AsyncOperation { withExtendedLifetime(release) { 1 } }
+            }
+            let operation = make()
+            seen.add(operation)
+            _ = operation.record.withLock { $0.decide(.failure(JobFailure())) }
+            operation.execute()
+            exit(states.events.count == 1 ? EXIT_SUCCESS : EXIT_FAILURE)
+        }
+    }
+
     // The handler of `.ready` holds up the thread that makes the operation ready.
     // contract: OperationEvent
     @Test func readinessIsToldBeforeTheBeginning() async throws {

@@ -175,7 +175,7 @@ import Interlock
         },
     ]
 
-    @Test(arguments: misuses.map(\.name)) func aMisuseIsReported(name: String) async {
+    @Test(.serialized, arguments: misuses.map(\.name)) func aMisuseIsReported(name: String) async {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
             [name] in
             try await WorkerPoolTests.misuses[name].happen()

@@ -24,12 +24,12 @@ struct Misuse: Sendable {
 
     /// - Parameter words: What the report must contain, each.
     init(_ words: String..., program: @escaping @Sendable () throws -> Void) {
-        self.init(words[0], words, program)
+        self.init(words.first ?? "", words, program)
     }
 
     /// A program that suspends.
     static func inTask(_ words: String..., program: @escaping @Sendable () async throws -> Void) -> Misuse {
-        Misuse(words[0], words, program)
+        Misuse(words.first ?? "", words, program)
     }
 
     /// A row with a name of its own.
