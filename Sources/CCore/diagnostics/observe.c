@@ -328,9 +328,10 @@ void ilk__watch_release_end(const struct ilk__watch *watch, enum ilk__share shar
     if (object == NULL) {
         return;
     }
-    if (!was_held && is_anyones) {
+    const bool is_semaphore = ilk__object_kind_of(object) == ILK_OBJECT_SEMAPHORE;
+    if (!was_held && (is_anyones || is_semaphore)) {
         (void)ilk__object_add_traits(object, ILK__IS_SIGNALLED);
-    } else if (was_held && ilk__object_kind_of(object) == ILK_OBJECT_SEMAPHORE) {
+    } else if (was_held && is_semaphore) {
         add_proof(object, ILK__IS_BALANCED);
     }
     const uint64_t hold_ns = since_ns != 0 ? add_hold(record, object, since_ns, site) : 0;

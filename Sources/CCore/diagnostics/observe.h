@@ -39,7 +39,8 @@ void ilk__watch_end(struct ilk__watch *watch, bool is_acquired, bool upgrades);
 /* A try call has acquired. */
 void ilk__watch_taken(const void *address, enum ilk__share share, const void *site) ILK_NONBLOCKING;
 
-/* Before a share is given up. `is_anyones`: another thread than took it may do so. */
+/* Before a share is given up. `is_anyones`: another thread than took it may do so, as with any
+ * semaphore. */
 void ilk__watch_release(const void *address, enum ilk__share share, bool is_anyones, const void *site)
     ILK_NONBLOCKING;
 /* Around giving up a share, which may fail: the first call before it, the second if the share was given up. The object

@@ -4,6 +4,7 @@
  */
 /* contract: diagnostics.h */
 #include "diagnostics/reports.h"
+#include <interlock/inline/diagnose.h>
 #include <interlock/mutex.h>
 #include <interlock/rwlock.h>
 #include <interlock/semaphore.h>
@@ -185,6 +186,32 @@ TEST(semaphores_as_signals_are_silent) {
     check_equal(reports.count, 0);
     ilk_semaphore_destroy(&buffer.room);
     ilk_semaphore_destroy(&buffer.full);
+}
+
+/* A thread that never took a permit hands one to a waiter, as FIFOSemaphore does: the semaphore is no lock. */
+static void hand_over_and_take_in_the_other_order(void *unused) {
+    ilk__facade_give(&buffer.room);
+    ilk_mutex_lock(&buffer.mutex);
+    ilk_semaphore_wait(&buffer.room);
+    ilk_semaphore_signal(&buffer.room, 1);
+    ilk_mutex_unlock(&buffer.mutex);
+}
+
+TEST(permits_that_the_facade_hands_over_are_silent) {
+    begin_reports();
+    ilk_semaphore_init(&buffer.room, 1);
+    ilk_mutex_init(&buffer.mutex, false);
+    for (int round = 0; round < 2; round++) {
+        ilk_semaphore_wait(&buffer.room);
+        ilk_mutex_lock(&buffer.mutex);
+        ilk_mutex_unlock(&buffer.mutex);
+        ilk_semaphore_signal(&buffer.room, 1);
+    }
+    struct thread other;
+    thread_start(&other, hand_over_and_take_in_the_other_order, NULL);
+    thread_join(&other);
+    check_equal(reports.count, 0);
+    ilk_semaphore_destroy(&buffer.room);
 }
 
 /* Taken in one thread and given back in another, which semaphores allow. */
