@@ -4,6 +4,7 @@
 // call that decided.
 
 import Foundation
+import InterlockPool
 import InterlockSync
 
 extension AsyncOperation {

@@ -9,6 +9,7 @@
 //   all are there: opens the start      ──▶  takes closures until there are no more; the last one finishes
 
 import Foundation
+import InterlockPool
 import InterlockSync
 
 /// An operation that runs several closures at once, each where it may block, and ends after the last.
@@ -41,8 +42,11 @@ public final class ConcurrentBlockOperation<Value: Sendable>: AsyncOperation<[Va
     ///   - maxConcurrency: how many closures run at once at most; by default all. Below 1 is misuse.
     public init(name: String? = nil, maxConcurrency: Int = .max) {
         if maxConcurrency < 1 {
-            let sentence = "at least one closure must be allowed at a time"
-            misuse("ConcurrentBlockOperation", "maxConcurrency: \(maxConcurrency)", sentence)
+            misuse(
+                "ConcurrentBlockOperation",
+                "maxConcurrency: \(maxConcurrency)",
+                "at least one closure must be allowed at a time"
+            )
         }
         self.maxConcurrency = maxConcurrency
         super.init()
@@ -66,7 +70,11 @@ public final class ConcurrentBlockOperation<Value: Sendable>: AsyncOperation<[Va
             return state.hasBegun
         }
         if isTooLate {
-            misuse("ConcurrentBlockOperation.addBlock", displayName, "it has begun; add closures before that")
+            misuse(
+                "ConcurrentBlockOperation.addBlock",
+                displayName,
+                "it has begun; add closures before that"
+            )
         }
     }
 
@@ -85,8 +93,11 @@ public final class ConcurrentBlockOperation<Value: Sendable>: AsyncOperation<[Va
         let start = Latch(count: 1)
         do throws(ThreadUnavailable) {
             for number in 0..<workers {
-                let (title, quality) = (name ?? "blocks", UInt32(exactly: qualityOfService.rawValue))
-                try OwnThread.start(named: "\(title).\(number)", quality: quality) { [self] in
+                try OwnThread.start(
+                    named: "\(name ?? "blocks").\(number)",
+                    quality: UInt32(exactly: qualityOfService.rawValue)
+                ) {
+                    [self] in
                     start.wait()
                     work()
                 }

@@ -3,6 +3,9 @@
 // The errors an operation fails with when its own work did not fail. Each names its operation: steps pass it on
 // unchanged.
 
+import InterlockPool
+import InterlockSync
+
 /// An operation was dropped before its end, or its completion without a call: it could never have finished.
 public struct OperationAbandoned: Error, Hashable, CustomStringConvertible {
     /// The operation's name, or its type and address.
@@ -49,7 +52,9 @@ public struct OperationDeadlocked: Error, Hashable, CustomStringConvertible {
 
     /// Makes the error.
     public init(operation: String, awaited: String, category: String? = nil) {
-        (self.operation, self.awaited, self.category) = (operation, awaited, category)
+        self.operation = operation
+        self.awaited = awaited
+        self.category = category
     }
 
     /// A sentence.

@@ -4,6 +4,7 @@
 // kind and needs no barrier, which can deadlock beside cancelled ones.
 
 import Foundation
+import InterlockPool
 import InterlockSync
 
 extension OperationQueue {
@@ -51,13 +52,10 @@ extension OperationQueue {
         }
     }
 
-    private static let arrivals = relays("interlock.arrivals")
-
-    /// A queue for operations of this module that only pass on that others have finished.
-    static func relays(_ name: String) -> OperationQueue {
+    private static let arrivals: OperationQueue = {
         let queue = OperationQueue()
-        queue.name = name
+        queue.name = "interlock.arrivals"
         queue.qualityOfService = .userInitiated
         return queue
-    }
+    }()
 }

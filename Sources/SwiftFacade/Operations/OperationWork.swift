@@ -4,6 +4,8 @@
 // needs no type parameter (`OperationRecord.swift`).
 
 import Foundation
+import InterlockPool
+import InterlockSync
 
 struct OperationWork: Sendable {
     /// Whether a cancelled operation ends when its work does and not at once: for closures that occupy a thread or a
@@ -67,7 +69,8 @@ extension TaskPriority {
         case .userInteractive, .userInitiated: self = .userInitiated
         case .utility: self = .utility
         case .background: self = .background
-        default: return nil
+        case .default: return nil
+        @unknown default: return nil
         }
     }
 }

@@ -15,6 +15,8 @@
 // `ReadyPosting.around`, which knows that question. Operations of other kinds get no recheck.
 
 import Foundation
+import InterlockPool
+import InterlockSync
 
 extension AsyncOperation {
     var isFreeOfDependencies: Bool { super.isReady }
@@ -26,7 +28,10 @@ extension AsyncOperation {
             record.wasAsked = true
             return isReady && record.beginRecheck()
         }
-        guard mustRecheck else { return }
+        if mustRecheck { recheckQueue() }
+    }
+
+    private func recheckQueue() {
         // After the caller has stored the answer, or later.
         DispatchQueue.global().async { [self] in
             record.withLock { $0.endRecheck() }

@@ -118,9 +118,15 @@ struct Shortening<Elements: Sequence & Sendable>: Sequence, Sendable where Eleme
         }
     }
 
-    @Test func noCallerTrapsOnACollectionShortenedBetweenTwoQuestions() throws {
+    @Test func noCallerTrapsOnAnArrayShortenedBetweenTwoQuestions() throws {
         try expectAnswers(of: SequenceCaller.ofAny { $0 } + SequenceCaller.ofNumbers, on: Self.array())
+    }
+
+    @Test func noCallerTrapsOnADictionaryShortenedBetweenTwoQuestions() throws {
         try expectAnswers(of: SequenceCaller.ofAny { $0.key }, on: Self.dictionary())
+    }
+
+    @Test func noCallerTrapsOnASetShortenedBetweenTwoQuestions() throws {
         try expectAnswers(of: SequenceCaller.ofAny { $0 } + SequenceCaller.ofNumbers, on: Self.set())
     }
 

@@ -116,7 +116,9 @@ import Interlock
                     }
                 }
             }
-            await refuseFurtherThreads()
+            await haveThreadsOfTheRuntime()
+            alarm(240)
+            refuseThreads()
             for _ in 0..<rounds {
                 let begun = Counter()
                 begin.give()
@@ -138,24 +140,28 @@ import Interlock
         }
     }
 
+    // C thread      ring                        task
+    //               has no thread to serve
+    //                                           finds nothing, suspends
+    // pushes ────▶  one signal of a semaphore
+    //               a task of its own serves ─▶ has the element
     /// The timers of suspended waits have a thread; without it, a task sleeps.
     @Test func aTaskWaitsUntilItsLimitThoughNoThreadKeepsTime() async {
         await #expect(processExitsWith: .success) {
-            await refuseFurtherThreads()
+            await haveThreadsOfTheRuntime()
+            alarm(240)
+            refuseThreads()
             let begin = ContinuousClock.now
             let isServed = try await FIFOSemaphore(permits: 0).wait(timeout: .milliseconds(20))
             exit(!isServed && begin.duration(to: .now) >= .milliseconds(20) ? EXIT_SUCCESS : EXIT_FAILURE)
         }
     }
 
-    // C thread      ring                        task
-    //               has no thread to serve
-    //                                           finds nothing, suspends
-    // pushes ────▶  one signal of a semaphore
-    //               a task of its own serves ─▶ has the element
     @Test func tasksAtASharedRingThatGetsNoThreadAreResumed() async {
         await #expect(processExitsWith: .success) {
-            await refuseFurtherThreads()
+            await haveThreadsOfTheRuntime()
+            alarm(240)
+            refuseThreads()
             let ring = try MPMCRing<Int>(capacity: 1, resumingOnOwnThread: true)
             let popping = Task { try await ring.pop() }
             guard await eventuallySuspending({ waiting(ring.waiters.consumers) == 1 }) else { exit(1) }
@@ -176,7 +182,9 @@ import Interlock
 
     @Test func tasksAtASplitRingThatGetsNoThreadAreResumed() async {
         await #expect(processExitsWith: .success) {
-            await refuseFurtherThreads()
+            await haveThreadsOfTheRuntime()
+            alarm(240)
+            refuseThreads()
             try await SPSCRing<Int>(capacity: 4, resumingOnOwnThread: true).split { producer, consumer in
                 let waiters = producer.waiters
                 let elements = consumer.elements()
@@ -208,8 +216,8 @@ import Interlock
 
 private func waiting(_ queue: WaitQueue) -> Int { queue.withWaiters { $0.count } }
 
-/// As `refuseThreads`, once the runtime has the threads of its timer and workers: it would wait for a missing one.
-private func refuseFurtherThreads() async {
+/// Has the runtime make the threads of its timer and workers: later it would wait for a missing one.
+private func haveThreadsOfTheRuntime() async {
     let workers = ProcessInfo.processInfo.activeProcessorCount
     let inside = Counter()
     await withTaskGroup(of: Void.self) { group in
@@ -222,7 +230,5 @@ private func refuseFurtherThreads() async {
         }
     }
     try? await Task.sleep(for: .milliseconds(1))
-    alarm(240)
-    refuseThreads()
 }
 #endif

@@ -118,16 +118,12 @@ struct Broken: Error, Equatable { var number = 0 }
         let freed = Counter()
         queue.suspend()
         let above = queue.job { 1 }
-        let waiting = above.then(name: "waiting") { _ in }
-        let ready = { [queue] in
-            let tracked = Tracked(freed: freed)
-            return queue.job(name: "ready") { withExtendedLifetime(tracked) {} }
-        }()
+        let tracked = Tracked(freed: freed)
+        let waiting = above.then(name: "waiting") { _ in withExtendedLifetime(tracked) {} }
+        let ready = queue.job(name: "ready") { 2 }
         let below = waiting.then {}
         waiting.cancel()
-        #expect(freed.value == 0)
         ready.cancel()
-        #expect(freed.value == 1)
         ready.cancel()
         #expect(error(of: waiting) == OperationCancelled(operation: "waiting"))
         #expect(error(of: ready) == OperationCancelled(operation: "ready"))
@@ -135,6 +131,19 @@ struct Broken: Error, Equatable { var number = 0 }
         queue.resume()
         #expect(try await above.value == 1)
         await #expect(throws: OperationCancelled(operation: "waiting")) { try await below.value }
+        withExtendedLifetime(tracked) {}
+    }
+
+    @Test func aCancelledJobFreesWhatItsClosureHolds() {
+        let freed = Counter()
+        queue.suspend()
+        let job = { [queue] in
+            let tracked = Tracked(freed: freed)
+            return queue.job { withExtendedLifetime(tracked) {} }
+        }()
+        #expect(freed.value == 0)
+        job.cancel()
+        #expect(freed.value == 1)
     }
 
     @Test func aRunningJobEndsCancelledWhenItsClosureReturns() async throws {
@@ -173,24 +182,33 @@ struct Broken: Error, Equatable { var number = 0 }
 
     // MARK: Waiting
 
-    /// Beside `waitingGivesUpInTimeAndLeavesNothingBehind` of operations, which are waited for by the same code.
-    @Test func aWaitHasALimitAndLeavesNoHookBehind() async throws {
+    @Test func aWaitHasALimitAndIsTakenBack() async throws {
         queue.suspend()
         let job = queue.job { 6 }
-        #expect(block(job, .milliseconds(1)) == nil && job.node.hookCount == 0)
+        #expect(block(job, .milliseconds(1)) == nil)
         #expect(blockUntil(job, .now) == nil)
         #expect(try await job.wait(timeout: .milliseconds(1)) == nil)
         #expect(try await job.wait(until: .now) == nil)
+        queue.resume()
+        #expect(try await job.wait(timeout: .seconds(60))?.get() == 6)
+        #expect(try await job.wait(until: .now.advanced(by: .seconds(60)))?.get() == 6)
+        #expect(try block(job)?.get() == 6)
+        #expect(try await job.outcome.get() == 6)
+    }
+
+    /// Beside `waitingGivesUpInTimeAndLeavesNothingBehind` of operations, which are waited for by the same code.
+    @Test func aWaitThatGivesUpLeavesNoHookBehind() async throws {
+        queue.suspend()
+        let job = queue.job { 6 }
+        #expect(block(job, .milliseconds(1)) == nil)
+        #expect(job.node.hookCount == 0)
+        #expect(try await job.wait(timeout: .milliseconds(1)) == nil)
         let cancelled = Task { try await job.value }
         #expect(eventually { job.node.hookCount == 1 })
         cancelled.cancel()
         _ = await cancelled.result
         #expect(job.node.hookCount == 0)
         queue.resume()
-        #expect(try await job.wait(timeout: .seconds(60))?.get() == 6)
-        #expect(try await job.wait(until: .now.advanced(by: .seconds(60)))?.get() == 6)
-        #expect(try block(job)?.get() == 6)
-        #expect(try await job.outcome.get() == 6)
     }
 
     @Test func aJobThatHasEndedKeepsNoHandler() {
@@ -258,18 +276,6 @@ struct Broken: Error, Equatable { var number = 0 }
         #expect(job.isCancelled && face.name == "job")
         end.countDown()
         await #expect(throws: OperationCancelled.self) { try await face.value }
-    }
-
-    @Test func anArrivalThatIsReplacedIsFreedUnderNoLock() async {
-        await #expect(processExitsWith: .success) {
-            alarm(60)
-            let (queue, asked) = (InterlockQueue(name: "arrivals"), Counter())
-            queue.suspend()
-            let job = queue.job {}
-            job.node.setArrival(AtRelease { if !job.isFinished { asked.increment() } })
-            job.node.setArrival(AtRelease {})
-            exit(asked.value == 1 ? EXIT_SUCCESS : EXIT_FAILURE)
-        }
     }
 
     // canceller   cancels                     is announced: cancels the job

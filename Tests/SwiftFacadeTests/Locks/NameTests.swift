@@ -6,6 +6,8 @@ import CInterlock
 import Testing
 
 import Interlock
+@testable import InterlockOperations
+@testable import InterlockPool
 @testable import InterlockSync
 // contract: ReadWriteLock
 @Suite struct NameTests {
@@ -64,26 +66,30 @@ import Interlock
         for _ in 0..<100 { #expect(Latch(count: 1).name == nil && FIFOSemaphore(permits: 1).name == nil) }
     }
 
-    static let misuses = [
-        Misuse("interlock: FIFOSemaphore.signal(0x", " \"downloads\"): -1 permits") {
+    @Test func reportsOfTheFacadeAndOfTheCoreGiveTheName() async {
+        let facade = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             FIFOSemaphore(permits: 1, name: "downloads").signal(-1)
-        },
-        Misuse(" \"ready\"): ") { Latch(count: 0, name: "ready").countDown() },
-        Misuse(" \"rates\"): ") {
+        }
+        #expect(facade?.report.contains("interlock: FIFOSemaphore.signal(0x") == true)
+        #expect(facade?.report.contains(" \"downloads\"): -1 permits") == true)
+        let trying = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            _ = FIFOSemaphore(permits: 1).trySignal(-1)
+        }
+        #expect(trying?.report.contains("interlock: FIFOSemaphore.trySignal(0x") == true)
+        let core = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let latch = Latch(count: 0, name: "ready")
+            latch.countDown()
+        }
+        #expect(core?.report.contains(" \"ready\"): ") == true)
+        let lock = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let lock = ReadWriteLock(0, name: "rates")
             lock.unsafeView.unlockForWriting()
-        },
-        Misuse("interlock: Barrier.init(\"step\"): 0 parties") { _ = Barrier(parties: 0, name: "step") },
-    ]
-
-    @Test(.serialized, arguments: misuses.indices) func reportsOfTheFacadeAndOfTheCoreGiveTheName(index: Int)
-        async
-    {
-        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            [index] in
-            try await NameTests.misuses[index].program()
         }
-        Self.misuses[index].expectReport(result)
+        #expect(lock?.report.contains(" \"rates\"): ") == true)
+        let barrier = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            _ = Barrier(parties: 0, name: "step")
+        }
+        #expect(barrier?.report.contains("interlock: Barrier.init(\"step\"): 0 parties") == true)
     }
 
     /// The address that a debugger shows, not a hash that differs from run to run.

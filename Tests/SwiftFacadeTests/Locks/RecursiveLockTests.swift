@@ -7,7 +7,6 @@ import Interlock
 import Testing
 
 @testable import InterlockSync
-
 // contract: RecursiveLock
 @Suite struct RecursiveLockTests {
     /// Whether another thread may take it, by every call.

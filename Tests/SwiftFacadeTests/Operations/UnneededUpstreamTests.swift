@@ -6,6 +6,9 @@ import Foundation
 import Testing
 
 import Interlock
+@testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 
 // contract: AsyncOperation
 @Suite(.timeLimit(.minutes(10))) struct UnneededUpstreamTests {
@@ -87,7 +90,11 @@ import Interlock
 
     @Test func itsRunningWorkIsCancelled() async throws {
         let begun = Handshake()
-        let above = awaitingCancellation("above", begun: begun)
+        let above = AsyncOperation<Int>(name: "above") {
+            begun.give()
+            await untilCancelled()
+            throw CancellationError()
+        }
         above.cancelsUnneeded = true
         let below = above.then { $0 }
         let queue = OperationQueue()

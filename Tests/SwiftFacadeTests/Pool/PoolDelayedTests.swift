@@ -6,6 +6,9 @@ import Foundation
 import Testing
 
 import Interlock
+@testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 // contract: WorkerPool
 @Suite(.timeLimit(.minutes(10))) struct PoolDelayedTests {
     @Test func delayedWorkIsNeverEarlyAndGivesItsValue() async throws {
@@ -25,7 +28,14 @@ import Interlock
     @Test func cancellingPreventsTheRunAndReleasesTheWorkAtOnce() async throws {
         let pool = try WorkerPool(threads: 1)
         let (ran, freed) = (Counter(), Counter())
-        let task = try pool.after(.seconds(3_600), counted(ran, freed))
+        let task: DelayedWork<Void>
+        do {
+            let tracked = Tracked(freed: freed)
+            task = try pool.after(.seconds(3_600)) {
+                tracked.touch()
+                ran.increment()
+            }
+        }
         #expect(task.cancel())
         #expect(freed.value == 1 && !task.cancel() && pool.info.delayedTasks == 0)
         await #expect(throws: CancellationError.self) { try await task.value }
@@ -51,10 +61,19 @@ import Interlock
     @Test func aDueTaskThatHasNotBegunCanBeCancelled() async throws {
         let held = try HeldPool()
         let (ran, freed) = (Counter(), Counter())
-        let task = try held.pool.after(.zero, counted(ran, freed))
+        let task: DelayedWork<Void>
+        do {
+            let tracked = Tracked(freed: freed)
+            task = try held.pool.after(.zero) {
+                tracked.touch()
+                ran.increment()
+            }
+        }
         await eventually("it is due") { held.pool.info.delayedTasks == 0 }
         #expect(task.cancel() && freed.value == 1)
-        try await held.finish()
+        held.release()
+        held.pool.close()
+        try await held.pool.wait()
         #expect(ran.value == 0)
     }
 
@@ -62,7 +81,11 @@ import Interlock
         let pool = try WorkerPool(threads: 2)
         let (ran, freed, cancelled) = (Counter(), Counter(), Counter())
         for delay in 0..<300 {
-            let task = try pool.after(.microseconds(delay), counted(ran, freed))
+            let tracked = Tracked(freed: freed)
+            let task = try pool.after(.microseconds(delay)) {
+                tracked.touch()
+                ran.increment()
+            }
             if delay.isMultiple(of: 2) { try await Task.sleep(for: .microseconds(delay)) }
             if task.cancel() { cancelled.increment() }
         }
@@ -92,7 +115,14 @@ import Interlock
     @Test func aClosedPoolRefusesAndClosingAtOnceEndsTheWait() async throws {
         let pool = try WorkerPool(name: "shut", threads: 1)
         let (freed, ran) = (Counter(), Counter())
-        let task = try pool.after(.seconds(3_600), counted(ran, freed))
+        let task: DelayedWork<Void>
+        do {
+            let tracked = Tracked(freed: freed)
+            task = try pool.after(.seconds(3_600)) {
+                tracked.touch()
+                ran.increment()
+            }
+        }
         pool.closeNow()
         await #expect(throws: WorkerPoolError.closed(pool: "shut")) { try await task.value }
         try await pool.wait()

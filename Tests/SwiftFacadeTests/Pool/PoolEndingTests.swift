@@ -6,6 +6,9 @@ import Foundation
 import Testing
 
 import Interlock
+@testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 // contract: WorkerPool
 @Suite(.timeLimit(.minutes(10))) struct PoolEndingTests {
     @Test func whatWasAcceptedRunsAfterTheClose() async throws {
@@ -29,7 +32,13 @@ import Interlock
         let held = try HeldPool()
         let (ran, freed) = (Counter(), Counter())
         for _ in 0..<100 {
-            #expect(held.pool.submit(counted(ran, freed)))
+            let tracked = Tracked(freed: freed)
+            #expect(
+                held.pool.submit {
+                    tracked.touch()
+                    ran.increment()
+                }
+            )
         }
         let back = Trace<@Sendable () -> Void>()
         held.pool.closeNow { back.add($0) }
@@ -158,7 +167,13 @@ import Interlock
             )
             await begun.taken()
             for _ in 0..<100 {
-                #expect(pool.submit(counted(ran, freed)))
+                let tracked = Tracked(freed: freed)
+                #expect(
+                    pool.submit {
+                        tracked.touch()
+                        ran.increment()
+                    }
+                )
             }
             _ = try pool.after(.milliseconds(1)) { ran.increment() }
         }
@@ -245,5 +260,14 @@ import Interlock
             return 1
         }
         #expect(try await task.value == 1)
+    }
+
+    @Test func aJobThatWaitsForItsOwnPoolIsReported() async {
+        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+            alarm(240)
+            let pool = try WorkerPool(threads: 1)
+            try await pool.run { block(pool) }
+        }
+        #expect(sentence(result).contains("called by one of the pool's own jobs"))
     }
 }

@@ -6,7 +6,9 @@ import Foundation
 import Testing
 
 import Interlock
+@testable import InterlockOperations
 @testable import InterlockPool
+@testable import InterlockSync
 
 /// An actor on an executor of the toolkit. Its count is wrong if two of its jobs run at a time.
 private actor Record {
@@ -280,7 +282,13 @@ private actor Record {
         )
     }
 
-    @Test func theIsolationOfItsJobsMayBeClaimed() async {
+    @Test func claimingTheIsolationOfAnotherIsReported() async {
+        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+            alarm(240)
+            let executor = SerialPoolExecutor(on: try WorkerPool(name: "actors", threads: 1))
+            executor.checkIsolated()
+        }
+        #expect(sentence(result).contains("SerialPoolExecutor.checkIsolated(\"actors\"): "))
         await #expect(processExitsWith: .success) {
             alarm(240)
             let executor = try ThreadExecutor()

@@ -8,7 +8,9 @@ import Foundation
 import Testing
 
 import Interlock
+@testable import InterlockOperations
 @testable import InterlockPool
+@testable import InterlockSync
 // contract: WorkerPool, WorkerPoolError, WorkerPoolRunError
 @Suite(.timeLimit(.minutes(10))) struct PoolRunTests {
     /// The blocking form, out of reach of the suspending one.
@@ -62,7 +64,9 @@ import Interlock
             #expect(value == nil)
         }
         #expect(freed.value == 1, "released by the wait, while the pool still holds the empty job")
-        try await held.finish()
+        held.release()
+        held.pool.close()
+        try await held.pool.wait()
         #expect(ran.value == 0)
     }
 
@@ -218,7 +222,9 @@ import Interlock
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
         #expect(freed.value == 1, "released before the pool comes to it")
-        try await held.finish()
+        held.release()
+        held.pool.close()
+        try await held.pool.wait()
         #expect(ran.value == 0)
     }
 

@@ -6,6 +6,9 @@ import Foundation
 import Testing
 
 import Interlock
+@testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 // contract: WorkerGroup
 @Suite(.timeLimit(.minutes(10))) struct WorkerGroupTests {
     @Test func aWaitEndsAfterAllJobsAndSeesTheirWork() async throws {
@@ -101,10 +104,18 @@ import Interlock
         do {
             let group = WorkerGroup(on: held.pool)
             for _ in 0..<10 {
-                #expect(group.submit(counted(ran, freed)))
+                let tracked = Tracked(freed: freed)
+                #expect(
+                    group.submit {
+                        tracked.touch()
+                        ran.increment()
+                    }
+                )
             }
         }
-        try await held.finish()
+        held.release()
+        held.pool.close()
+        try await held.pool.wait()
         #expect(ran.value == 10 && freed.value == 10)
     }
 

@@ -7,6 +7,9 @@ import Foundation
 import Testing
 
 import Interlock
+@testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 
 /// A clock for policies, moved by hand. May be used from any thread.
 final class ManualClock: Clock, Sendable {

@@ -8,7 +8,13 @@ import Testing
 // contract: SafeArray, SafeDictionary, SafeSet
 @Suite struct PublicInterfaceTests {
     @Test func everyPublicSymbolIsDocumented() async throws {
-        let symbols = try await PublicInterface.symbols()
+        let symbols = try await PublicInterface.symbols(
+            of: "Interlock",
+            modulesIn: [
+                Compiler.products.appendingPathComponent("Modules"),
+                Compiler.root.appendingPathComponent("include"),
+            ]
+        )
         // Inherited members are documented in their protocols; the compiler writes what has no place.
         let own = symbols.filter { !$0.isInherited && $0.place != nil }
         #expect(own.count > 400, "the symbols are found")
@@ -69,7 +75,13 @@ import Testing
 
     @Test(arguments: [("Array", "SafeArray"), ("Dictionary", "SafeDictionary"), ("Set", "SafeSet")])
     func aSharedCollectionHasTheVocabularyOfItsModel(model: String, shared: String) async throws {
-        let facade = try await PublicInterface.symbols()
+        let facade = try await PublicInterface.symbols(
+            of: "Interlock",
+            modulesIn: [
+                Compiler.products.appendingPathComponent("Modules"),
+                Compiler.root.appendingPathComponent("include"),
+            ]
+        )
         let ours = Set(facade.filter { $0.type == shared }.map(\.name))
         let theirs = Set(
             try await PublicInterface.standardLibrary.value
@@ -149,13 +161,7 @@ enum PublicInterface {
     static let standardLibrary = Task { try await symbols(of: "Swift", modulesIn: []) }
 
     /// Waits for the compiler on a thread of its own, as `Compiler` does.
-    static func symbols(
-        of module: String = "Interlock",
-        modulesIn folders: [URL] = [
-            Compiler.products.appendingPathComponent("Modules"),
-            Compiler.root.appendingPathComponent("include"),
-        ]
-    ) async throws -> [Symbol] {
+    static func symbols(of module: String, modulesIn folders: [URL]) async throws -> [Symbol] {
         try await blocking(named: "symbols") { try extract(module, folders) }
     }
 

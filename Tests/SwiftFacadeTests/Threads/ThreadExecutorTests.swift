@@ -6,7 +6,9 @@ import Foundation
 import Testing
 
 import Interlock
+@testable import InterlockOperations
 @testable import InterlockPool
+@testable import InterlockSync
 
 private actor Pinned {
     nonisolated let thread: ThreadExecutor

@@ -2,6 +2,9 @@
 //
 // The errors of conditions: the refusal an operation ends with, and the reason of a condition that answered no.
 
+import InterlockPool
+import InterlockSync
+
 /// A condition refused an operation, which never ran.
 public struct ConditionRefused: Error, CustomStringConvertible {
     /// The operation's name, or its type and address.
@@ -13,7 +16,9 @@ public struct ConditionRefused: Error, CustomStringConvertible {
 
     /// Makes the error.
     public init(operation: String, condition: String, reason: any Error) {
-        (self.operation, self.condition, self.reason) = (operation, condition, reason)
+        self.operation = operation
+        self.condition = condition
+        self.reason = reason
     }
 
     /// A sentence.

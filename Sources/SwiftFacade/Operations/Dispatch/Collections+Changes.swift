@@ -3,6 +3,7 @@
 // The changes of collections on dispatch queues.
 
 import Dispatch
+import InterlockPool
 import InterlockSync
 
 extension SafeArray where Element: Sendable {

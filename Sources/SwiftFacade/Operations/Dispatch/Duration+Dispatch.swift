@@ -4,6 +4,7 @@
 // of `nanoseconds`.
 
 import Dispatch
+import InterlockPool
 import InterlockSync
 
 extension DispatchTime {

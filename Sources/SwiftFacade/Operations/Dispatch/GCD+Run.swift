@@ -4,6 +4,7 @@
 // the compiler picks the form.
 
 import Dispatch
+import InterlockPool
 import InterlockSync
 
 extension GCD {

@@ -155,13 +155,17 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
         _ note: (inout Members) -> Void
     ) throws(ChildRefused) {
         if weight < 0 || weight > ChildWeights.most {
-            let sentence = "weight: \(weight): a part is 0 to \(ChildWeights.most)"
-            misuse("GroupOperation.add", displayName, sentence)
+            misuse(
+                "GroupOperation.add",
+                displayName,
+                "weight: \(weight): a part is 0 to \(ChildWeights.most)"
+            )
         }
-        var (met, walk) = (DependencyGraph.Walk(), DependencyGraph.Walk())
+        var met = Met()
+        var walk = DependencyGraph.Walk()
         // The lock of the graph: an edge that closes a cycle with this child is added before or after.
         let admission: Admission = DependencyGraph.lock.withLock { graph in
-            if let reason = refusal(of: child, &met) { return Admission(refusal: reason) }
+            if let reason = refusal(of: child, &met) { return Admission(refusal: reason, starts: false) }
             let admission = ledger.admit(child) {
                 members.withLock { members in
                     note(&members)
@@ -174,7 +178,7 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
         // Not freed under the lock.
         withExtendedLifetime((met, walk)) {}
         if let reason = admission.refusal {
-            throw ChildRefused(group: bareName, child: child.nameInExplanations, reason: reason)
+            throw ChildRefused(group: bareName, child: bareMisuseName(child.name, of: child), reason: reason)
         }
         members.withLock { $0.weights.progress }.map { ChildWeights.attach(child, weight, to: $0) }
         (child as? any EndingOperation)?.join(suspension)
@@ -185,14 +189,14 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
         }
     }
 
-    private func refusal(of child: Operation, _ met: inout DependencyGraph.Walk) -> ChildRefused.Reason? {
+    private func refusal(of child: Operation, _ met: inout Met) -> ChildRefused.Reason? {
         if child === self { return .waitsForGroup }
         return ChildEnd.isUnstarted(child) ? cycle(through: [child], &met) : .hasStarted
     }
 
     private func cycle(
         through children: [Operation],
-        _ met: inout DependencyGraph.Walk
+        _ met: inout Met
     ) -> ChildRefused.Reason? {
         GroupCycle.reason(
             against: children,
@@ -211,14 +215,14 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
         let (queue, isAlone) = childQueue()
         members.withLock { ($0.queue, $0.isQueueAlone, $0.ownQueue) = (queue, isAlone, own) }
         if isAlone { suspension.begin(queue) }
-        var met = DependencyGraph.Walk()
+        var met = Met()
         let waiting = ledger.unfinished
         if let reason = cycle(through: waiting, &met) {
             let child = waiting.first { child in
-                var met = DependencyGraph.Walk()
+                var met = Met()
                 return cycle(through: [child], &met) != nil
             }
-            let name = child?.nameInExplanations ?? "?"
+            let name = child.map { bareMisuseName($0.name, of: $0) } ?? "?"
             finish(error: ChildRefused(group: bareName, child: name, reason: reason))
         }
         let (children, isLast) = ledger.begin()
@@ -233,8 +237,15 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
             return queue.hasPlace(for: self) ? (queue.placeForChildren(), true) : (queue, false)
         case .own(let limit):
             if let core = QueueCore.outerQueue(of: self) {
-                let isBlocking = node?.taskPool === WorkerPool.blocking
-                return (core.place(bareName, limit: limit, isBlocking: isBlocking), true)
+                let queue = QueueCore(
+                    name: bareName,
+                    pool: core.pool,
+                    isBlocking: node?.taskPool === WorkerPool.blocking,
+                    limit: limit,
+                    isSuspended: false,
+                    outerQueue: core
+                )
+                return (queue, true)
             }
             let queue = StepPlace.currentOuterQueue.map { StepPlace(in: $0) } ?? OperationQueue()
             queue.name = bareName
@@ -258,12 +269,14 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
     private func follow(_ child: Operation) {
         let observers = members.withLock { $0.observers }
         for observer in observers { (child as? any EndingOperation)?.addObserver(observer) }
-        ChildEnd.of(child) { [self] error in
-            members.withLock { $0.weights.end(child) }
-            let removal = ledger.remove(child, error: error)
-            if removal.cancelsOthers { cancelChildren() }
-            if removal.isLast { NestedEnds.run { self.finishWithResults() } }
-        }
+        ChildEnd.of(child) { [self] error in childEnded(child, error) }
+    }
+
+    private func childEnded(_ child: Operation, _ error: (any Error)?) {
+        members.withLock { $0.weights.end(child) }
+        let removal = ledger.remove(child, error: error)
+        if removal.cancelsOthers { cancelChildren() }
+        if removal.isLast { NestedEnds.run { self.finishWithResults() } }
     }
 
     /// All children have ended.
@@ -323,7 +336,7 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
     }
 }
 
-extension GroupOperation: AwaitingOperation {}
+extension GroupOperation: ChildHolder, AwaitingOperation {}
 
 extension GroupOperation: ProgressTree {
     final func fill(_ progress: OperationProgress) {

@@ -21,8 +21,8 @@ protocol GroupQueue: AnyObject, Sendable {
     func placeForChildren() -> any GroupQueue
     /// The unfinished operations, where one runs at a time.
     var queuedBehindOnlyPlace: [Operation]? { get }
-    /// Set for a queue of one group alone.
-    var isSuspended: Bool { get set }
+    /// Suspends or resumes it. For a queue of one group alone.
+    func hold(_ isHeld: Bool)
 }
 
 extension OperationQueue: GroupQueue {
@@ -37,6 +37,22 @@ extension OperationQueue: GroupQueue {
     }
 
     var queuedBehindOnlyPlace: [Operation]? { maxConcurrentOperationCount == 1 ? operations : nil }
+
+    func hold(_ isHeld: Bool) { isSuspended = isHeld }
+}
+
+extension QueueCore {
+    func hold(_ isHeld: Bool) { isSuspended = isHeld }
+}
+
+/// The operations that a search has met. The caller frees it after the lock.
+struct Met {
+    private var operations: [ObjectIdentifier: Operation] = [:]
+
+    /// Whether `operation` was not met before.
+    mutating func insert(_ operation: Operation) -> Bool {
+        operations.updateValue(operation, forKey: ObjectIdentifier(operation)) == nil
+    }
 }
 
 /// The search for a cycle through a group.
@@ -49,7 +65,7 @@ enum GroupCycle {
         in group: AnyObject,
         behind queue: (any GroupQueue)?,
         isKnown: (Operation) -> Bool,
-        _ met: inout DependencyGraph.Walk
+        _ met: inout Met
     ) -> ChildRefused.Reason? {
         // Most children wait for nothing.
         var pending = children.filter { !$0.waitedFor.isEmpty }
@@ -59,9 +75,9 @@ enum GroupCycle {
             if operation.isFinished { continue }
             for upstream in operation.waitedFor {
                 if upstream === group { return .waitsForGroup }
-                if !met.meets(upstream) || isKnown(upstream) { continue }
+                if !met.insert(upstream) || isKnown(upstream) { continue }
                 if queued.contains(ObjectIdentifier(upstream)), ChildEnd.isUnstarted(upstream) {
-                    return .waitsForPlace(upstream.nameInExplanations)
+                    return .waitsForPlace(bareMisuseName(upstream.name, of: upstream))
                 }
                 pending.append(upstream)
             }

@@ -11,6 +11,7 @@
 // the operation (`ResumePlace.swift`).
 
 import Foundation
+import InterlockPool
 import InterlockSync
 
 extension AsyncOperation {
@@ -54,14 +55,19 @@ extension AsyncOperation {
                 do {
                     try await condition.ask(question)
                 } catch {
-                    let (own, name) = (bareName, condition.name)
-                    return refuseAdmission(ConditionRefused(operation: own, condition: name, reason: error))
+                    refuseAdmission(
+                        ConditionRefused(operation: bareName, condition: condition.name, reason: error)
+                    )
+                    return
                 }
             }
             takeCategories(place, hasWaited: true)
         }
-        let isKept = record.withLock { $0.held.policies.map { $0.conditionTask = task } != nil }
-        if !isKept { task.cancel() }
+        let hasEnded = record.withLock { record in
+            record.held.policies?.conditionTask = task
+            return record.held.policies == nil
+        }
+        if hasEnded { task.cancel() }
     }
 
     private func takeCategories(_ place: ResumePlace, hasWaited: Bool) {
@@ -100,17 +106,24 @@ extension AsyncOperation {
             finish(error: cancellationError)
             return
         }
-        if let limit {
-            // The alarm does not keep the operation: dropped unfinished, it gives back what it holds.
-            let alarm = ClockAlarm { [weak self] in self?.timeLimitPassed(limit.duration) }
-            let isKept = record.withLock { $0.held.policies.map { $0.alarm = alarm } != nil }
-            if isKept { alarm.arm(after: limit.duration, on: limit.clock) }
-        }
+        if let limit { limitWork(limit) }
         runWork()
     }
 
+    /// The alarm does not keep the operation: dropped unfinished, it gives back what it holds.
+    private func limitWork(_ limit: OperationPolicies.Timed) {
+        let alarm = ClockAlarm { [weak self] in self?.timeLimitPassed(limit.duration) }
+        let hasEnded = record.withLock { record in
+            record.held.policies?.alarm = alarm
+            return record.held.policies == nil
+        }
+        if !hasEnded { alarm.arm(after: limit.duration, on: limit.clock) }
+    }
+
     /// Does nothing where the work has ended, or was cancelled before.
-    final func timeLimitPassed(_ limit: Duration) { if limitIsFirst(limit, hasBegun: true) { stopWork() } }
+    final func timeLimitPassed(_ limit: Duration) {
+        if limitIsFirst(limit, hasBegun: true) { stopWork() }
+    }
 
     private func limitIsFirst(_ limit: Duration, hasBegun: Bool) -> Bool {
         let error = OperationTimedOut(operation: bareName, limit: limit)

@@ -4,6 +4,7 @@
 // .timeOut(after: .seconds(10)).enqueued(on: queue)`.
 
 import Foundation
+import InterlockPool
 import InterlockSync
 
 extension AsyncOperation {
@@ -43,8 +44,11 @@ extension AsyncOperation {
             record.policiesToChange().map(change) != nil
         }
         if !isInTime {
-            let sentence = "it has started; set it before the queue gets the operation"
-            misuse("AsyncOperation.\(call)", displayName, sentence)
+            misuse(
+                "AsyncOperation.\(call)",
+                displayName,
+                "it has started; set it before the queue gets the operation"
+            )
         }
     }
 }

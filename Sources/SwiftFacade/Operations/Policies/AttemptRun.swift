@@ -19,10 +19,8 @@ import InterlockPool
 import InterlockSync
 
 final class AttemptRun<Output: Sendable>: Sendable {
-    typealias Outcome = Result<Output, any Error>
-
     enum Decision {
-        case last(Outcome)
+        case last(Result<Output, any Error>)
         case again(after: Duration)
     }
 
@@ -33,9 +31,7 @@ final class AttemptRun<Output: Sendable>: Sendable {
         var limit: Duration?
         /// What `OperationWork.windsDown` says.
         var windsDown: Bool
-        /// Whether a task runs an attempt, which decides its end when it is cancelled.
-        var isTask: Bool
-        var decide: @Sendable (Int, Outcome) -> Decision
+        var decide: @Sendable (Int, Result<Output, any Error>) -> Decision
     }
 
     private struct State {
@@ -74,10 +70,14 @@ final class AttemptRun<Output: Sendable>: Sendable {
     ///
     /// - Parameter isElsewhere: the caller has no place in the operation's queue.
     @discardableResult
-    func ended(_ attempt: Attempt<Output>, with result: Outcome, isElsewhere: Bool = false) -> Bool {
+    func ended(
+        _ attempt: Attempt<Output>,
+        with result: Result<Output, any Error>,
+        isElsewhere: Bool = false
+    ) -> Bool {
         guard forget(attempt) else { return false }
         if operation.isCancelled {
-            let isTask = terms.isTask && attempt.timedOut == nil
+            let isTask = attempt.isTask && attempt.timedOut == nil
             return operation.endCancelled(result, isTask: isTask) && isTask
         }
         switch terms.decide(attempt.number, result) {
@@ -180,6 +180,7 @@ final class Attempt<Output: Sendable>: CompletableJob, Sendable {
     private struct State {
         var hasEnded = false
         var isCancelled = false
+        var isTask = false
         var handlers: [@Sendable () -> Void] = []
         /// The alarm of its limit.
         var alarm: ClockAlarm?
@@ -193,7 +194,9 @@ final class Attempt<Output: Sendable>: CompletableJob, Sendable {
     private let state = VisibleMutex(State())
 
     fileprivate init(_ run: AttemptRun<Output>, number: Int, windsDown: Bool) {
-        (self.run, self.number, self.windsDown) = (run, number, windsDown)
+        self.run = run
+        self.number = number
+        self.windsDown = windsDown
         operation = run.operation
     }
 
@@ -242,7 +245,15 @@ final class Attempt<Output: Sendable>: CompletableJob, Sendable {
         if !windsDown { run.ended(self, with: .failure(error), isElsewhere: true) }
     }
 
-    func completionDropped() { finish(.failure(OperationAbandoned(operation: operation.bareName))) }
+    /// Whether a task runs it, which decides its end when it is cancelled.
+    var isTask: Bool {
+        get { state.withLock { $0.isTask } }
+        set { state.withLock { $0.isTask = newValue } }
+    }
+
+    func completionDropped() {
+        finish(.failure(OperationAbandoned(operation: operation.bareName)))
+    }
 
     var isCancelled: Bool { operation.isCancelled || state.withLock { $0.isCancelled } }
 

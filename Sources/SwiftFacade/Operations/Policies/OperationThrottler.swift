@@ -26,30 +26,43 @@ public final class OperationThrottler: Sendable {
     ///   - queue: runs the operations.
     ///   - edges: which operations of an interval run.
     ///   - clock: measures the interval.
-    public init(
+    public convenience init(
         for interval: Duration,
         on queue: OperationQueue,
         edges: DeliveryEdges = .both,
         clock: any Clock<Duration> = ContinuousClock()
     ) {
-        pacer = Pacer(for: interval, .throttle, edges, on: clock, wake: queue.takeReady)
+        self.init(for: interval, on: OperationTarget { queue.addOperation($0) }, edges: edges, clock: clock)
     }
 
     /// A throttler for a queue of the other kind.
-    public init(
+    public convenience init(
         for interval: Duration,
         on queue: InterlockQueue,
         edges: DeliveryEdges = .both,
         clock: any Clock<Duration> = ContinuousClock()
     ) {
-        pacer = Pacer(for: interval, .throttle, edges, on: clock, wake: queue.core.takeReady)
+        self.init(
+            for: interval,
+            on: OperationTarget { [core = queue.core] in core.add($0, isBlocking: false) },
+            edges: edges,
+            clock: clock
+        )
+    }
+
+    init(for interval: Duration, on target: OperationTarget, edges: DeliveryEdges, clock: any Clock<Duration>)
+    {
+        pacer = Pacer(for: interval, .throttle, edges, on: clock, wake: target.take)
     }
 
     /// Submits `operation`, which is in no queue and not started, and gives it back; another one is misuse, as is a
     /// second time.
     @discardableResult
     public func submit<Output>(_ operation: AsyncOperation<Output>) -> AsyncOperation<Output> {
-        pacer.hold(operation, for: "OperationThrottler.submit")
+        operation.beHeldBack("OperationThrottler.submit")
+        pacer.submit(operation)?.supersede()
+        pacer.endWhenCancelled(operation)
+        return operation
     }
 
     /// Submits an operation made of a closure.

@@ -5,8 +5,10 @@
 // runs in that place: as an operation of a queue made for it alone, on the same threads (`StepPlace.swift`). There a
 // step of the work finds the queue it runs in, as it would have without the wait.
 
+import Dispatch
 import Foundation
 import InterlockPool
+import InterlockSync
 
 /// A queue of this module that can run a part of an operation it has started.
 protocol ResumingQueue: ExplainingQueue {
@@ -59,7 +61,8 @@ extension DispatchQoS.QoSClass {
         case .userInitiated: self = .userInitiated
         case .utility: self = .utility
         case .background: self = .background
-        default: self = .default
+        case .default: self = .default
+        @unknown default: self = .default
         }
     }
 }

@@ -4,6 +4,7 @@
 // `and` and `all`. Each depends on what it takes, and frees that when it has run.
 
 import Foundation
+import InterlockPool
 import InterlockSync
 
 extension AsyncOperation {
@@ -50,8 +51,10 @@ extension AsyncOperation {
     ) {
         let taken = (repeat (each inputs).upstream)
         let step = name ?? "after"
-        let work = Self.taskWork(priority) { try await body(repeat try (each taken).take(step)) }
-        self.init(name: name, work: work)
+        self.init(
+            name: name,
+            work: Self.taskWork(priority) { try await body(repeat try (each taken).take(step)) }
+        )
         repeat depend(on: (each taken).operation, as: (each taken).operation)
     }
 
@@ -66,10 +69,16 @@ extension AsyncOperation {
     ) {
         let taken = (repeat (each inputs).upstream)
         let step = name ?? "after"
-        let work = Self.handlerWork { completion in
-            do { try body(completion, repeat (each taken).take(step)) } catch { completion.fail(error) }
-        }
-        self.init(name: name, work: work)
+        self.init(
+            name: name,
+            work: Self.handlerWork { completion in
+                do {
+                    try body(completion, repeat (each taken).take(step))
+                } catch {
+                    completion.fail(error)
+                }
+            }
+        )
         repeat depend(on: (each taken).operation, as: (each taken).operation)
     }
 

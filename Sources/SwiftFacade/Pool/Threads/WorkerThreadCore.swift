@@ -12,7 +12,11 @@
 
 import InterlockSync
 
-struct WorkerThreadOptions: Sendable { let name: String, stackSize: Int?, nice: Int }
+struct WorkerThreadOptions: Sendable {
+    let name: String
+    let stackSize: Int?
+    let nice: Int
+}
 
 final class WorkerThreadCore<Message: Sendable>: Sendable {
     let options: WorkerThreadOptions
@@ -22,7 +26,10 @@ final class WorkerThreadCore<Message: Sendable>: Sendable {
     private let handler: PendingWork<(Message) throws -> Void>
     private let current = VisibleMutex(Status())
 
-    private struct Status { var state = WorkerThreadState.idle, wasStarted = false }
+    private struct Status {
+        var state = WorkerThreadState.idle
+        var wasStarted = false
+    }
 
     init(
         _ options: WorkerThreadOptions,
@@ -35,15 +42,19 @@ final class WorkerThreadCore<Message: Sendable>: Sendable {
         } catch {
             switch error {
             case .invalidCapacity(let capacity):
-                let reason = "\(capacity); a mailbox has room for 1 message or more"
-                throw .invalidOption("mailboxCapacity", reason)
+                throw .invalidOption(
+                    "mailboxCapacity",
+                    "\(capacity); a mailbox has room for 1 message or more"
+                )
             case .outOfMemory(let capacity): throw .outOfMemory(mailboxCapacity: capacity)
             }
         }
         self.handler = PendingWork(handler)
     }
 
-    var state: WorkerThreadState { current.withLock { $0.state } }
+    var state: WorkerThreadState {
+        current.withLock { $0.state }
+    }
 
     var isCurrent: Bool { PoolThread.isInJob(of: self) }
 
@@ -54,8 +65,11 @@ final class WorkerThreadCore<Message: Sendable>: Sendable {
             return before
         }
         if before.wasStarted {
-            let sentence = "it was started already; it is \(before.state)"
-            misuse("WorkerThread.start", "\"\(options.name)\"", sentence)
+            misuse(
+                "WorkerThread.start",
+                "\"\(options.name)\"",
+                "it was started already; it is \(before.state)"
+            )
         }
         if before.state != .idle { throw .closed(thread: options.name) }
         let answer = Promise<WorkerThreadError?>()
@@ -69,14 +83,19 @@ final class WorkerThreadCore<Message: Sendable>: Sendable {
         } catch {
             answer.fulfil(.unavailable(error))
         }
-        guard let error = answer.value! else { return }
-        // The thread was not started: it is idle again, or ended if it was closed meanwhile.
+        if let error = answer.value! {
+            takeBackStart()
+            throw error
+        }
+    }
+
+    /// The thread was not started: it is idle again, or ended if it was closed meanwhile.
+    private func takeBackStart() {
         let isEnded = current.withLock { status in
             status = Status(state: status.state == .running ? .idle : .ended)
             return status.state == .ended
         }
         if isEnded { finish(.success(())) }
-        throw error
     }
 
     private func run() {
@@ -88,7 +107,9 @@ final class WorkerThreadCore<Message: Sendable>: Sendable {
     private func handleMessages() throws {
         // The handler goes with this frame, before the end is announced.
         guard let handler = handler.claim() else { return }
-        while let message = try mailbox.pop() { try handler(message) }
+        while let message = try mailbox.pop() {
+            try handler(message)
+        }
     }
 
     func close() {

@@ -6,6 +6,9 @@ import Foundation
 import Testing
 
 import Interlock
+@testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 
 // contract: GroupOperation
 @Suite(.timeLimit(.minutes(10)), .serialized) struct GroupSuspensionRaceTests {
@@ -49,21 +52,24 @@ import Interlock
         isGiven: Bool
     ) async {
         let (tested, given) = (queue.make(nil), isGiven ? OperationQueue() : nil)
-        await Race.run(
-            Subject.self,
-            make: { _ in try! Subject(on: given) },
-            racers: { tested.add($0.outer) },
-            { subject in
-                subject.outer.suspend()
-                subject.inner.suspend()
-                subject.outer.resume()
-            },
-            { subject in
-                subject.addLate()
-                subject.inner.resume()
-            },
-            judge: { $0.complaints(mayBeCancelled: false) }
-        )
+        let complaints = await blocking {
+            Race.run(
+                Subject.self,
+                make: { _ in try! Subject(on: given) },
+                racers: { tested.add($0.outer) },
+                { subject in
+                    subject.outer.suspend()
+                    subject.inner.suspend()
+                    subject.outer.resume()
+                },
+                { subject in
+                    subject.addLate()
+                    subject.inner.resume()
+                },
+                judge: { $0.complaints(mayBeCancelled: false) }
+            )
+        }
+        #expect(complaints.isEmpty, "\(complaints.prefix(5))")
     }
 
     @Test(arguments: QueueKind.all, [true, false]) func aSuspensionRacesWithACancellation(
@@ -71,23 +77,26 @@ import Interlock
         isGiven: Bool
     ) async {
         let (tested, given) = (queue.make(nil), isGiven ? OperationQueue() : nil)
-        await Race.run(
-            Subject.self,
-            make: { _ in
-                let subject = try! Subject(on: given)
-                tested.add(subject.outer)
-                return subject
-            },
-            // Stays suspended: the cancellation has to end it.
-            racers: { $0.outer.suspend() },
-            { $0.outer.cancel() },
-            { $0.addLate() },
-            judge: { subject in
-                guard subject.outer.wait(timeout: .seconds(Handshake.limit)) != nil else {
-                    return ["it does not end: \(subject.outer.explainWaiting())"]
+        let complaints = await blocking {
+            Race.run(
+                Subject.self,
+                make: { _ in
+                    let subject = try! Subject(on: given)
+                    tested.add(subject.outer)
+                    return subject
+                },
+                // Stays suspended: the cancellation has to end it.
+                racers: { $0.outer.suspend() },
+                { $0.outer.cancel() },
+                { $0.addLate() },
+                judge: { subject in
+                    guard subject.outer.wait(timeout: .seconds(Handshake.limit)) != nil else {
+                        return ["it does not end: \(subject.outer.explainWaiting())"]
+                    }
+                    return subject.complaints(mayBeCancelled: true)
                 }
-                return subject.complaints(mayBeCancelled: true)
-            }
-        )
+            )
+        }
+        #expect(complaints.isEmpty, "\(complaints.prefix(5))")
     }
 }

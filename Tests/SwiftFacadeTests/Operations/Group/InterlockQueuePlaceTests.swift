@@ -7,6 +7,9 @@ import Foundation
 import Testing
 
 import Interlock
+@testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 // contract: InterlockQueue, GroupOperation
 @Suite(.timeLimit(.minutes(10))) struct InterlockQueuePlaceTests {
     private func serial() -> InterlockQueue { InterlockQueue(name: "serial", limit: 1) }
@@ -46,7 +49,13 @@ import Interlock
         let queue = serial()
         let begun = Handshake()
         let group = GroupOperation<Int>(name: "group", on: queue)
-        try group.add(awaitingCancellation(begun: begun))
+        try group.add(
+            AsyncOperation {
+                begun.give()
+                await untilCancelled()
+                throw CancellationError()
+            }
+        )
         let waiting = AsyncOperation<Int> { 1 }
         try group.add(waiting)
         queue.enqueue(group)

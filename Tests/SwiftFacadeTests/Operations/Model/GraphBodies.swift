@@ -7,6 +7,9 @@ import Foundation
 import Testing
 
 import Interlock
+@testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 
 extension GraphRun {
     /// The closure of `number` begins: all that it waits for must have finished.

@@ -7,6 +7,9 @@ import Foundation
 import Testing
 
 import Interlock
+@testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 
 indirect enum GraphCondition: Hashable, Sendable, CustomStringConvertible {
     enum Answer: Hashable { case holds, throwsRefusal, saysNo }

@@ -6,6 +6,9 @@
 import Foundation
 
 import Interlock
+@testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 
 protocol QueueUnderTest: Sendable {
     func add(_ operation: Operation)

@@ -7,6 +7,8 @@ import Testing
 
 import Interlock
 @testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 
 /// Notes each event of an observer by name.
 func recorder(_ trace: Trace<String>) -> OperationObserver {
@@ -92,11 +94,16 @@ func recorder(_ trace: Trace<String>) -> OperationObserver {
     }
 
     @Test func aCancellationIsToldOnTheWay() async throws {
-        let held = Held()
-        held.operation.addObserver(recorder(trace))
-        queue.enqueue(held.operation)
-        await held.begun.taken()
-        held.operation.cancel()
+        let begun = Handshake()
+        let kept = VisibleMutex<Completion<Int>?>(nil)
+        let operation = AsyncOperation<Int> { completion in
+            kept.withLock { $0 = completion }
+            begun.give()
+        }
+        operation.addObserver(recorder(trace))
+        queue.enqueue(operation)
+        await begun.taken()
+        operation.cancel()
         #expect(trace.events == ["enqueued", "starting", "started", "cancelled", "failed"])
     }
 
@@ -119,8 +126,12 @@ func recorder(_ trace: Trace<String>) -> OperationObserver {
 
     // One thread tells the cancellation and is held up in it; the other ends the operation meanwhile.
     @Test func theEndIsToldAfterACancellationThatIsBeingTold() async throws {
-        let (held, told, ended) = (Held(), Handshake(), Handshake())
-        let operation = held.operation
+        let (begun, told, ended) = (Handshake(), Handshake(), Handshake())
+        let kept = VisibleMutex<Completion<Int>?>(nil)
+        let operation = AsyncOperation<Int> { completion in
+            kept.withLock { $0 = completion }
+            begun.give()
+        }
         var observer = recorder(trace)
         observer.didCancel = { [trace] _ in
             told.give()
@@ -129,10 +140,10 @@ func recorder(_ trace: Trace<String>) -> OperationObserver {
         }
         operation.addObserver(observer)
         queue.enqueue(operation)
-        await held.begun.taken()
+        await begun.taken()
         let canceller = TestThread { operation.cancel() }
         await told.taken()
-        held.end()
+        kept.withLock { $0 }?.succeed(1)
         #expect(operation.isFinished)
         ended.give()
         await blocking { canceller.join() }

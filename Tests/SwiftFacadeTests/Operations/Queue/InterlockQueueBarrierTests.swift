@@ -19,8 +19,13 @@ import Interlock
 
     /// busy  [ first ]  early  [ cancelled ]  late
     @Test func aCancelledBarrierLeavesWhatItHeldToTheOneBeforeIt() async throws {
+        let (begun, end) = (Handshake(), Handshake())
         let trace = Trace<String>()
-        let end = hold(queue, name: "busy")
+        queue.job(name: "busy", isBlocking: true) {
+            begun.give()
+            end.take()
+        }
+        await begun.taken()
         queue.barrier(name: "first") { trace.add("first") }
         let early = queue.job(name: "early") { trace.add("other") }
         let cancelled = queue.barrier(name: "cancelled") { trace.add("cancelled") }
@@ -28,7 +33,7 @@ import Interlock
         cancelled.cancel()
         #expect(isHeld(early) && isHeld(late))
         #expect(queue.explainWaiting()["late"]?.reasons == [.barrier("first")])
-        end.happen()
+        end.give()
         let isEmpty = try await queue.wait(timeout: .seconds(20))
         #expect(isEmpty && trace.events == ["first", "other", "other"])
     }
@@ -84,23 +89,33 @@ import Interlock
 
     /// It began when the queue was free; a limit holds the queue, or a barrier that has been cancelled.
     @Test(arguments: [false, true]) func whatRanBeforeCountsForALimit(behindBarrier: Bool) async throws {
-        let end = hold(queue)
+        let (begun, end) = (Handshake(), Handshake())
+        queue.job(isBlocking: true) {
+            begun.give()
+            end.take()
+        }
+        await begun.taken()
         if behindBarrier { queue.barrier {}.cancel() }
         queue.limit = 1
         let next = queue.job { 1 }
         #expect(isHeld(next))
-        end.happen()
+        end.give()
         #expect(try await next.value == 1)
     }
 
     @Test func aPriorityThatChangesGivesNoPlace() async throws {
+        let (begun, end) = (Handshake(), Handshake())
         queue.limit = 1
-        let end = hold(queue)
+        queue.job(isBlocking: true) {
+            begun.give()
+            end.take()
+        }
+        await begun.taken()
         let operation = AsyncOperation<Int> { 1 }
         queue.enqueue(operation)
         for priority in [Operation.QueuePriority.high, .low, .veryHigh] { operation.queuePriority = priority }
         #expect(operation.node?.isPlaced == false && !operation.isFinished)
-        end.happen()
+        end.give()
         #expect(try await operation.value == 1)
     }
 }

@@ -99,7 +99,12 @@ import Interlock
     }
 
     @Test func theBlockingFormsEndAsTheOthers() async {
-        let end = hold(queue, name: "slow")
+        let (begun, end) = (Event(), Event())
+        queue.job(name: "slow", isBlocking: true) {
+            begun.happen()
+            end.wait()
+        }
+        begun.wait()
         queue.barrier(name: "behind") {}
         let queue = queue
         let seen = await blocking {

@@ -217,13 +217,18 @@ import Interlock
 
     /// Behind a barrier, too.
     @Test func aPriorityThatChangesBehindABarrierDoesNotPassIt() async throws {
+        let (begun, end) = (Event(), Latch(count: 1))
         let trace = Trace<String>()
-        let end = hold(queue)
+        queue.job(isBlocking: true) {
+            begun.happen()
+            end.wait()
+        }
+        begun.wait()
         queue.barrier { trace.add("barrier") }
         let behind = AsyncOperation<Void> { trace.add("behind") }
         queue.enqueue(behind)
         behind.queuePriority = .veryHigh
-        end.happen()
+        end.countDown()
         try await queue.wait()
         #expect(trace.events == ["barrier", "behind"])
     }
@@ -262,9 +267,14 @@ import Interlock
 
     /// Counted anew each time the queue begins to count places.
     @Test func aJobThatRunsHasOnePlaceHoweverOftenALimitIsSet() {
-        let end = hold(queue, name: "busy")
+        let (begun, end) = (Event(), Latch(count: 1))
+        queue.job(name: "busy", isBlocking: true) {
+            begun.happen()
+            end.wait()
+        }
+        begun.wait()
         for limit in [1, nil, 1, nil, 1] { queue.limit = limit }
-        end.happen()
+        end.countDown()
         queue.job {}
         #expect(queue.wait(timeout: .seconds(20)), "places are taken that no job has")
     }
@@ -295,7 +305,12 @@ import Interlock
 
     /// busy  [ first, cancelled ]  after  [ second ]  last
     @Test func aCancelledBarrierHoldsNothingBack() async throws {
-        let end = hold(queue, name: "busy")
+        let (begun, end) = (Event(), Latch(count: 1))
+        queue.job(name: "busy", isBlocking: true) {
+            begun.happen()
+            end.wait()
+        }
+        begun.wait()
         let first = queue.barrier(name: "first") { 1 }
         let after = queue.job(name: "after") { 2 }
         let second = queue.barrier(name: "second") { 3 }
@@ -310,7 +325,7 @@ import Interlock
         between.cancel()
         let held = queue.job(name: "held") { 6 }
         #expect(queue.explainWaiting()["held"]?.reasons == [.barrier("second")])
-        end.happen()
+        end.countDown()
         let values = [try await second.value, try await last.value, try await held.value]
         #expect(values == [3, 4, 6])
         // An empty queue's barrier runs at once.
@@ -350,8 +365,13 @@ import Interlock
     // MARK: Reasons
 
     @Test func whatHoldsAnOperationBackIsNamed() async throws {
+        let (begun, end) = (Event(), Latch(count: 1))
         queue.limit = 1
-        let end = hold(queue, name: "busy")
+        queue.job(name: "busy", isBlocking: true) {
+            begun.happen()
+            end.wait()
+        }
+        begun.wait()
         queue.enqueue(AsyncOperation<Void>(name: "held") {})
         queue.job(name: "light") {}
         for name in ["held", "light"] {
@@ -363,9 +383,59 @@ import Interlock
             #expect(queue.explainWaiting()[name]?.reasons == [.queueSuspended("queue")])
         }
         queue.resume()
-        end.happen()
+        end.countDown()
         try await queue.wait()
         #expect(queue.explainWaiting().entries.isEmpty)
+    }
+
+    // MARK: Misuse
+
+    @Test func aSecondEnqueueIsReported() async {
+        let twice = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+            alarm(240)
+            let operation = AsyncOperation<Void>(name: "twice") {}
+            InterlockQueue(name: "first", isSuspended: true).enqueue(operation)
+            let first = InterlockQueue(name: "held", isSuspended: true)
+            let held = AsyncOperation<Void>(name: "twice") {}
+            first.enqueue(held)
+            first.enqueue(held)
+        }
+        #expect(
+            sentence(twice).contains(
+                "interlock: InterlockQueue.enqueue(\"twice\"): it is in the queue held already"
+            )
+        )
+        let foreign = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+            alarm(240)
+            let first = InterlockQueue(name: "held", isSuspended: true)
+            let operation = BlockOperation {}
+            operation.name = "block"
+            first.enqueue(operation)
+            InterlockQueue().enqueue(operation)
+        }
+        #expect(
+            sentence(foreign).contains(
+                "interlock: InterlockQueue.enqueue(\"block\"): it is in the queue held already"
+            )
+        )
+        let finished = await #expect(
+            processExitsWith: .signal(SIGABRT),
+            observing: [\.standardErrorContent]
+        ) {
+            alarm(240)
+            let operation = AsyncOperation<Void>(name: "done") {}
+            operation.start()
+            InterlockQueue().enqueue(operation)
+        }
+        #expect(sentence(finished).contains("InterlockQueue.enqueue(\"done\"): it has finished already"))
+    }
+
+    @Test func aLimitBelowOneIsReported() async {
+        let limit = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+            alarm(240)
+            _ = InterlockQueue(name: "none", limit: 0)
+        }
+        #expect(sentence(limit).contains("interlock: InterlockQueue.init(\"none\"): a limit of 0"))
     }
 }
 

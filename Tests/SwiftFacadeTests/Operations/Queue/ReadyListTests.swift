@@ -46,10 +46,15 @@ private final class AsksWhenFreed: Sendable {
 
     @Test func aBarrierThatWaitsKeepsAConstantNumberOfCancelledJobs() {
         let queue = InterlockQueue(name: "behind")
-        let end = hold(queue)
+        let (begun, end) = (Event(), Latch(count: 1))
+        queue.job(isBlocking: true) {
+            begun.happen()
+            end.wait()
+        }
+        begun.wait()
         queue.barrier {}
         #expect(nodesKept(of: 2_000, cancelledIn: queue) <= 64)
-        end.happen()
+        end.countDown()
         queue.wait()
     }
 
@@ -89,7 +94,12 @@ private final class AsksWhenFreed: Sendable {
     /// Each barrier that was cancelled leaves what it held to the one before it.
     @Test func cancelledBarriersKeepAConstantNumberOfCancelledJobs() {
         let queue = InterlockQueue(name: "barriers")
-        let end = hold(queue)
+        let (begun, end) = (Event(), Latch(count: 1))
+        queue.job(isBlocking: true) {
+            begun.happen()
+            end.wait()
+        }
+        begun.wait()
         queue.barrier {}
         var nodes: [WeakNode] = []
         for _ in 0..<40 {
@@ -102,7 +112,7 @@ private final class AsksWhenFreed: Sendable {
             barrier.cancel()
         }
         #expect(nodes.count { $0.node != nil } <= 64)
-        end.happen()
+        end.countDown()
         queue.wait()
     }
 

@@ -8,6 +8,8 @@ import Testing
 
 import Interlock
 @testable import InterlockOperations
+@testable import InterlockPool
+@testable import InterlockSync
 // contract: OperationEvent, AsyncOperation
 @Suite(.timeLimit(.minutes(10))) struct OperationSequenceTests {
     /// What a scene must look like with each of `kinds`, and with Foundation's two.
@@ -23,21 +25,14 @@ import Interlock
         }
     }
 
-    /// What is told of each at its end, with its states then.
-    private static func ending(_ states: String, runs: Int) -> [String] {
-        [
-            "its dependent begins: \(states)", "its completion block: \(states)",
-            "after waitUntilFinished: \(states)", "at the end: \(states); 0 in the queue",
-            "\(runs) runs, 1 completion blocks",
-        ]
-    }
-
     @Test func anOperationThatRuns() async {
-        let expected =
-            [
-                "in no queue: ready", "in a suspended queue: ready; 2 in the queue",
-                "in its work: ready, executing; 2 in the queue",
-            ] + Self.ending("ready, finished", runs: 1)
+        let expected = [
+            "in no queue: ready", "in a suspended queue: ready; 2 in the queue",
+            "in its work: ready, executing; 2 in the queue",
+            "its dependent begins: ready, finished", "its completion block: ready, finished",
+            "after waitUntilFinished: ready, finished", "at the end: ready, finished; 0 in the queue",
+            "1 runs, 1 completion blocks",
+        ]
         await expect(expected) { kind in
             let story = OperationStory(kind)
             story.tell("in no queue")
@@ -50,9 +45,12 @@ import Interlock
     }
 
     @Test func anOperationThatWaits() async {
-        let expected =
-            ["waiting: ", "in its work: ready, executing; 2 in the queue"]
-            + Self.ending("ready, finished", runs: 1)
+        let expected = [
+            "waiting: ", "in its work: ready, executing; 2 in the queue",
+            "its dependent begins: ready, finished", "its completion block: ready, finished",
+            "after waitUntilFinished: ready, finished", "at the end: ready, finished; 0 in the queue",
+            "1 runs, 1 completion blocks",
+        ]
         await expect(expected) { kind in
             let story = OperationStory(kind)
             let above = BlockOperation {}
@@ -65,7 +63,12 @@ import Interlock
     }
 
     @Test func anOperationCancelledBeforeItIsAdded() async {
-        let expected = ["cancelled: ready, cancelled"] + Self.ending("ready, finished, cancelled", runs: 0)
+        let expected = [
+            "cancelled: ready, cancelled", "its dependent begins: ready, finished, cancelled",
+            "its completion block: ready, finished, cancelled",
+            "after waitUntilFinished: ready, finished, cancelled",
+            "at the end: ready, finished, cancelled; 0 in the queue", "0 runs, 1 completion blocks",
+        ]
         await expect(expected) { kind in
             let story = OperationStory(kind)
             story.operation.cancel()
@@ -76,9 +79,12 @@ import Interlock
     }
 
     @Test func anOperationCancelledInASuspendedQueue() async {
-        let expected =
-            ["cancelled: ready, cancelled; 2 in the queue"]
-            + Self.ending("ready, finished, cancelled", runs: 0)
+        let expected = [
+            "cancelled: ready, cancelled; 2 in the queue", "its dependent begins: ready, finished, cancelled",
+            "its completion block: ready, finished, cancelled",
+            "after waitUntilFinished: ready, finished, cancelled",
+            "at the end: ready, finished, cancelled; 0 in the queue", "0 runs, 1 completion blocks",
+        ]
         await expect(expected) { kind in
             let story = OperationStory(kind)
             story.queue.isSuspended = true
@@ -93,7 +99,12 @@ import Interlock
 
     // The operation above ends only when the story has.
     @Test func anOperationCancelledWhileItWaits() async {
-        let expected = Self.ending("ready, finished, cancelled", runs: 0)
+        let expected = [
+            "its dependent begins: ready, finished, cancelled",
+            "its completion block: ready, finished, cancelled",
+            "after waitUntilFinished: ready, finished, cancelled",
+            "at the end: ready, finished, cancelled; 0 in the queue", "0 runs, 1 completion blocks",
+        ]
         await expect(expected) { kind in
             let story = OperationStory(kind)
             let above = BlockOperation {}
@@ -106,9 +117,13 @@ import Interlock
     }
 
     @Test func anOperationCancelledInItsWork() async {
-        let expected =
-            ["in its work: ready, executing, cancelled; 2 in the queue"]
-            + Self.ending("ready, finished, cancelled", runs: 1)
+        let expected = [
+            "in its work: ready, executing, cancelled; 2 in the queue",
+            "its dependent begins: ready, finished, cancelled",
+            "its completion block: ready, finished, cancelled",
+            "after waitUntilFinished: ready, finished, cancelled",
+            "at the end: ready, finished, cancelled; 0 in the queue", "1 runs, 1 completion blocks",
+        ]
         await expect(expected, of: StoryKind.ownHoldingAThread + [.asyncTask]) { kind in
             let story = OperationStory(kind) { $0.cancel() }
             story.queue.enqueue(story.dependent, story.operation)
@@ -118,11 +133,13 @@ import Interlock
 
     // Foundation's operations return from start() when their work has.
     @Test func anOperationStartedByHand() async {
-        let expected =
-            [
-                "in no queue: ready", "in its work: ready, executing; 1 in the queue",
-                "started: ready, finished", "cancelled too late: ready, finished",
-            ] + Self.ending("ready, finished", runs: 1)
+        let expected = [
+            "in no queue: ready", "in its work: ready, executing; 1 in the queue", "started: ready, finished",
+            "cancelled too late: ready, finished",
+            "its dependent begins: ready, finished", "its completion block: ready, finished",
+            "after waitUntilFinished: ready, finished", "at the end: ready, finished; 0 in the queue",
+            "1 runs, 1 completion blocks",
+        ]
         await expect(expected, of: StoryKind.ownHoldingAThread + [.asyncSubclass]) { kind in
             let story = OperationStory(kind)
             story.tell("in no queue")

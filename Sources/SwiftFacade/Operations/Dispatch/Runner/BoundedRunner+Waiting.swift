@@ -2,6 +2,7 @@
 //
 // Waiting until a runner has no job.
 
+import InterlockPool
 import InterlockSync
 
 extension BoundedRunner {
@@ -14,10 +15,12 @@ extension BoundedRunner {
     @available(*, noasync, message: "it blocks the thread; use `try await waitUntilIdle()`")
     public func waitUntilIdle() {
         if EnteredQueues.isInJob(of: core) {
-            let sentence =
+            misuse(
+                "BoundedRunner.waitUntilIdle",
+                misuseName(name, of: self),
                 "called by a job of the runner, which is not idle before the job has ended: it would wait for itself "
-                + "for ever"
-            misuse("BoundedRunner.waitUntilIdle", misuseName(name, of: self), sentence)
+                    + "for ever"
+            )
         }
         _ = core.block(until: forever)
     }
@@ -43,7 +46,9 @@ extension BoundedRunner {
     /// Suspends until the runner has no job. What the jobs did is visible.
     ///
     /// - Throws: `CancellationError` at once if the awaiting task is cancelled; the jobs go on.
-    public func waitUntilIdle() async throws(CancellationError) { _ = try await core.suspend(until: nil) }
+    public func waitUntilIdle() async throws(CancellationError) {
+        _ = try await core.suspend(until: nil)
+    }
 
     /// Suspends until the runner has no job, until `deadline` at most.
     ///

@@ -3,6 +3,7 @@
 // A limit on the jobs that run at once, without a thread for those that wait. The work is in RunnerCore.swift.
 
 import Dispatch
+import InterlockPool
 import InterlockSync
 
 /// Runs closures on a queue, at most ``limit`` at a time, first come, first served.
@@ -57,7 +58,9 @@ public final class BoundedRunner: Sendable {
     /// - Complexity: O(1); allocates the handle.
     @discardableResult
     public func submit(_ work: @escaping @Sendable () -> Void) -> RunnerJob {
-        core.submit(RunnerJob(core, .work(work)))
+        let job = RunnerJob(core, .work(work))
+        core.submit(job)
+        return job
     }
 
     // MARK: Suspension

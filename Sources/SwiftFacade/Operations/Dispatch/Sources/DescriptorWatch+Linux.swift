@@ -11,8 +11,15 @@
 
 #if os(Linux)
 import CInterlock
-import Foundation
+import Dispatch
+import InterlockPool
 import InterlockSync
+
+#if canImport(Glibc)
+import Glibc
+#else
+import Musl
+#endif
 
 final class DescriptorWatch: Sendable {
     let descriptor: Int32
@@ -35,7 +42,10 @@ final class DescriptorWatch: Sendable {
         self.descriptor = descriptor
         self.use = use
         self.set = code == 0 ? set : -1
-        if code != 0 { return }
+        if code == 0 { watch() }
+    }
+
+    private func watch() {
         let source = ReadSource(set, on: .global()) { [self] in tell() }
         self.source.withLock { $0 = source }
     }
@@ -112,7 +122,9 @@ final class DescriptorWatch: Sendable {
         return happened.contains(.writable) && !isPipe
     }
 
-    private func put(_ event: DescriptorEvent) { mailbox.put { $0 = [event] } }
+    private func put(_ event: DescriptorEvent) {
+        mailbox.put { $0 = [event] }
+    }
 }
 
 private struct Happened: OptionSet {

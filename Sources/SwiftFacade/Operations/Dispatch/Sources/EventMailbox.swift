@@ -4,6 +4,7 @@
 // than the source has kinds, and the end. The task's cancellation asks the source to end and waits until it has, so
 // that `nil` means: nothing of the source runs any more.
 
+import InterlockPool
 import InterlockSync
 
 // Everything changes under the queue's lock.
@@ -15,18 +16,21 @@ final class EventMailbox<Event: Sendable>: @unchecked Sendable {
 
     /// Merges what happened into the events that wait. Nothing, once it is closed.
     func put(_ merge: (inout [Event]) -> Void) {
-        queue.withWaiters { waiters -> WaiterList in
+        let waiters: WaiterList = queue.withWaiters { waiters in
             if !isClosed { merge(&events) }
             return waiters.takeAll()
-        }.resumeAll()
+        }
+        waiters.resumeAll()
     }
 
     /// Nothing runs any more. Events that wait may still be taken.
     func end() {
-        queue.withWaiters { waiters -> WaiterList in
-            (isClosed, isEnded) = (true, true)
+        let waiters = queue.withWaiters { waiters in
+            isClosed = true
+            isEnded = true
             return waiters.takeAll()
-        }.resumeAll()
+        }
+        waiters.resumeAll()
     }
 
     /// Drops the events that wait and takes no more. The end is still to come.
@@ -53,10 +57,11 @@ final class EventMailbox<Event: Sendable>: @unchecked Sendable {
         stop: @Sendable () -> Void
     ) async throws(Failure) -> Event? {
         while !Task.isCancelled {
-            let (event, isOver): (Event?, Bool) = queue.withWaiters { _ in
-                (events.isEmpty ? nil : events.removeFirst(), isEnded)
+            switch take() {
+            case .event(let event): return event
+            case .end: return nil
+            case .nothing: break
             }
-            if event != nil || isOver { return event }
             try arm()
             if await queue.suspend(admit: { self.hasSomething }) == .cancelled { break }
         }
@@ -67,7 +72,9 @@ final class EventMailbox<Event: Sendable>: @unchecked Sendable {
 
     /// Suspends the task, cancelled or not, until the source has ended.
     func ended() async {
-        while !queue.withWaiters({ _ in isEnded }) { await queue.suspendUncancelled(admit: { isEnded }) }
+        while !queue.withWaiters({ _ in isEnded }) {
+            await queue.suspendUncancelled(admit: { isEnded })
+        }
     }
 
     /// Suspends the task until the source has ended, until `deadline` at most; throws at once if the task is cancelled.
@@ -75,10 +82,26 @@ final class EventMailbox<Event: Sendable>: @unchecked Sendable {
     /// - Returns: whether the source had ended.
     func finished(until deadline: ContinuousClock.Instant?) async throws(CancellationError) -> Bool {
         while !queue.withWaiters({ _ in isEnded }) {
-            let how = await queue.suspend(until: deadline, admit: { self.isEnded })
-            if try !how.isGranted() { return false }
+            switch await queue.suspend(until: deadline, admit: { self.isEnded }) {
+            case .granted: continue
+            case .timedOut: return false
+            case .cancelled: throw CancellationError()
+            }
         }
         return true
+    }
+
+    private enum Taken {
+        case event(Event)
+        case end
+        case nothing
+    }
+
+    private func take() -> Taken {
+        queue.withWaiters { _ in
+            if !events.isEmpty { return .event(events.removeFirst()) }
+            return isEnded ? .end : .nothing
+        }
     }
 
     /// Under the queue's lock.

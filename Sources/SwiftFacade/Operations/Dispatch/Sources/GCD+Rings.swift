@@ -3,6 +3,7 @@
 // The elements of rings as events of a dispatch queue.
 
 import Dispatch
+import InterlockPool
 import InterlockSync
 
 extension GCD {

@@ -2,7 +2,16 @@
 //
 // Signals by name, and the events that tell of them.
 
-import Foundation
+import InterlockPool
+import InterlockSync
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
 
 /// A signal that a process can receive.
 public struct UnixSignal: RawRepresentable, Hashable, Sendable, CustomStringConvertible {

@@ -9,6 +9,8 @@
 
 import CInterlock
 import Dispatch
+import InterlockPool
+import InterlockSync
 
 @frozen @usableFromInline
 struct EnteredQueue {

@@ -5,7 +5,9 @@
 // does not tell which is which.
 
 import CInterlock
+import Dispatch
 import Foundation
+import InterlockPool
 import InterlockSync
 
 extension GCD {

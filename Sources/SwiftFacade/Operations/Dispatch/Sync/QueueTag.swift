@@ -9,6 +9,7 @@
 
 import CInterlock
 import Dispatch
+import InterlockPool
 import InterlockSync
 
 @usableFromInline

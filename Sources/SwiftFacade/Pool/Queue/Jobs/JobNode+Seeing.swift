@@ -59,14 +59,9 @@ extension JobNode: EndingWork {
 
     /// Keeps `arrival` until the node ends, or releases the last one.
     package func setArrival(_ arrival: AnyObject & Sendable) {
-        let last: AnyObject? = withStripe { fields, _ in
-            if fields.pointee.state.hasEnded { return nil }
-            let box = extras(fields)
-            defer { box.extras.arrival = arrival }
-            return box.extras.arrival
+        withStripe { fields, _ in
+            if !fields.pointee.state.hasEnded { extras(fields).extras.arrival = arrival }
         }
-        // Freed outside the lock: what it has waited for may go with it.
-        withExtendedLifetime(last) {}
     }
 
     func extras(_ fields: UnsafeMutablePointer<JobFields>) -> JobExtrasBox {
