@@ -47,16 +47,8 @@ static void *run_scheduled(void *context) {
 
 /* Starts `body` under SCHED_FIFO. False: the system refuses. */
 static bool start_at(struct scheduled *thread, int priority, thread_body *body, ilk_mutex *mutex) {
-    pthread_attr_t attributes;
-    const struct sched_param parameter = {.sched_priority = priority};
     *thread = (struct scheduled){.body = body, .mutex = mutex, .priority = priority};
-    check_equal(pthread_attr_init(&attributes), 0);
-    check_equal(pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED), 0);
-    check_equal(pthread_attr_setschedpolicy(&attributes, SCHED_FIFO), 0);
-    check_equal(pthread_attr_setschedparam(&attributes, &parameter), 0);
-    int error = pthread_create(&thread->id, &attributes, run_scheduled, thread);
-    check_equal(pthread_attr_destroy(&attributes), 0);
-    return error == 0;
+    return thread_try_real_time(&thread->id, priority, run_scheduled, thread);
 }
 
 static void join(struct scheduled *thread) {

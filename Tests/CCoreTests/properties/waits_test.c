@@ -260,19 +260,6 @@ TEST(a_handler_ends_no_wait_without_a_limit) {
 
 enum { LOW = 1, HIGH = 2 };
 
-/* `body` on the calling thread's core, at `priority`. False: the system refuses. */
-static bool start_at(int priority, pthread_t *thread, void *(*body)(void *), const struct wait *tested) {
-    pthread_attr_t attributes;
-    const struct sched_param parameter = {.sched_priority = priority};
-    check_equal(pthread_attr_init(&attributes), 0);
-    check_equal(pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED), 0);
-    check_equal(pthread_attr_setschedpolicy(&attributes, SCHED_FIFO), 0);
-    check_equal(pthread_attr_setschedparam(&attributes, &parameter), 0);
-    int error = pthread_create(thread, &attributes, body, (void *)(uintptr_t)tested);
-    check_equal(pthread_attr_destroy(&attributes), 0);
-    return error == 0;
-}
-
 static void *high(void *context) {
     const struct wait *tested = context;
     tested->wait();
@@ -283,7 +270,7 @@ static void *low(void *context) {
     pthread_t thread;
     const struct wait *tested = context;
     tested->before();
-    check(start_at(HIGH, &thread, high, tested));
+    check(thread_try_real_time(&thread, HIGH, high, context));
     tested->after();
     check_equal(pthread_join(thread, NULL), 0);
     return NULL;
@@ -304,7 +291,8 @@ TEST(a_wait_leaves_the_core_to_a_thread_of_lower_priority) {
     for (size_t which = 0; which < sizeof waits / sizeof *waits; which++) {
         check_during(waits[which].name, 0);
         pthread_t thread;
-        skip_if(!start_at(LOW, &thread, low, &waits[which]), "no right to SCHED_FIFO here");
+        skip_if(!thread_try_real_time(&thread, LOW, low, (void *)(uintptr_t)&waits[which]),
+                "no right to SCHED_FIFO here");
         check_equal(pthread_join(thread, NULL), 0);
         end_rings();
     }

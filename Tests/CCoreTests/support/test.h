@@ -102,6 +102,9 @@ long thread_times_slept(const struct thread *thread);
 /* The calling thread, and those that it starts from here on, share one core. */
 void thread_share_one_core(void);
 
+/* Starts `body(context)` under SCHED_FIFO at `priority`. False: the system refuses. */
+bool thread_try_real_time(pthread_t *id, int priority, void *(*body)(void *), void *context);
+
 /* thread_interrupt sends SIGUSR1; thread_allow_interrupts, called once, gives it an empty handler that
  * interrupts system calls. */
 void thread_allow_interrupts(void);

@@ -200,3 +200,15 @@ void thread_share_one_core(void) {
     CPU_SET(core, &one);
     check_equal(sched_setaffinity(0, sizeof one, &one), 0);
 }
+
+bool thread_try_real_time(pthread_t *id, int priority, void *(*body)(void *), void *context) {
+    pthread_attr_t attributes;
+    const struct sched_param parameter = {.sched_priority = priority};
+    check_equal(pthread_attr_init(&attributes), 0);
+    check_equal(pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED), 0);
+    check_equal(pthread_attr_setschedpolicy(&attributes, SCHED_FIFO), 0);
+    check_equal(pthread_attr_setschedparam(&attributes, &parameter), 0);
+    const int error = pthread_create(id, &attributes, body, context);
+    check_equal(pthread_attr_destroy(&attributes), 0);
+    return error == 0;
+}
