@@ -33,22 +33,23 @@
  * switch, or by ILK_RWLOCK_INIT, ILK_MUTEX_INIT or ILK_SEMAPHORE_INIT and first used after it. Locks that are plain
  * zero bits, and those in use before, are watched by their own call alone. Switched off again, a lock or a semaphore
  * leaves with its next call that may wait, a ring as it ends. Calls that may wait may allocate and block briefly for a
- * watched object, calls that give up may block briefly; try_ calls do neither, so what a thread takes by one before it
- * has made a call that may wait is not noted.
+ * watched object, calls that give up may block briefly and make system calls; try_ calls do neither, so what a thread
+ * takes by one before it has made a call that may wait, or before such a call was made for the lock, is not noted.
  *
  *   order       Reports two orders of taking locks that could make their threads wait for each other for ever,
  *               when the second is met, before the thread that meets it waits; and a thread about to wait for itself.
- *               Counted are read, upgradable and write locks, upgrades, mutexes, and semaphores of one permit
- *               that a thread takes and gives back itself. Orders that turn out to be harmful later, when a lock
- *               is first written or a permit first given back, are reported when one of them is met again.
- *               Not counted are try_ calls and waits with a limit, as what is asked for; and orders that a third
- *               lock, held for writing in both, keeps apart. A thread is known to hold the first 32, and a cycle
- *               has eight locks at most. A search ends after 100,000 to 1.1 million orders, which standard error says.
+ *               Counted are read, upgradable and write locks, upgrades, mutexes; and, as long as each thread gives
+ *               back what it took, and no other, semaphores of one permit and plain locks. Orders that turn out to
+ *               be harmful later, when a lock is first written or upgraded or a permit first given back, are
+ *               reported when one of them is met again. Not counted are try_ calls and waits with a limit, as what
+ *               is asked for; and orders that a third lock, held for writing or upgradable in both, keeps apart. A
+ *               thread is known to hold the first 32, and a cycle has eight locks at most. A search ends after 100,000
+ *               to 1.1 million orders, which standard error says.
  *   contention  Acquisitions, those that met a holder, how long they waited and how long it was held.
  *   hang        A report of every thread: what it holds of the objects watched, what of them it waits for and since
  *               when, what it works on; cycles are marked.
  *
- * More words for the environment, separated by commas: abort (ends the process at the first report of an order),
+ * More words for the environment, separated by commas: abort (ends the process at the first report but of a hang),
  * limit=SECONDS (as ilk_set_hang_limit), signal=NUMBER (as ilk_set_hang_signal; by default SIGQUIT while hang is on),
  * file=PATH (as the process that was started exits, the whole diagnosis there, as JSON if the name ends in .json, as a
  * page that carries it if in .html; overwrites only a regular file of the process's own user, and follows no link to
@@ -120,7 +121,7 @@ typedef void (*ilk_report_handler)(const ilk_report *report, void *context);
  * Any thread. */
 void ilk_set_report_handler(ilk_report_handler handler, void *context);
 
-/* Whether an inversion ends the process, once it is reported. */
+/* Whether each report but that of a hang ends the process. */
 void ilk_set_report_abort(bool aborts);
 
 /* ---- Contention ---- */

@@ -42,8 +42,8 @@
  *   E  A thread that got the lock and gave it up may destroy or free it: no earlier unlock touches the memory
  *      once another thread can have taken the lock.
  *   F  try_ calls, unlocks and downgrade wait for nothing, not even for a thread preempted while it changes
- *      the queue: it hands on what they give up. They never allocate, and make no system call but to wake
- *      sleepers and, in try_write_lock, one membarrier(2) where readers leave the fence out: after many
+ *      the queue: it hands on what they give up. They never allocate, and (while diagnosis does not watch the
+ *      lock) make no system call but to wake sleepers and, in try_write_lock, one membarrier(2) where readers leave the fence out: after many
  *      thousands of reads with hardly a write. (The pthread park backend's wake-up takes a mutex that is held
  *      for some instructions.) One exception: while a thread waits under the lock for a condition (condition.h),
  *      a writer that leaves judges, and takes short locks; a signal handler then may not.
@@ -87,9 +87,9 @@
  *
  * Plain locks (ILK_RWLOCK_INIT_PLAIN, ilk_rwlock_init_plain) use no reader slots: readers are counted, and share
  * a cache line. No memory is got for a thread, and another thread than took the lock may give it up, in any
- * mode, where the program orders the two. So no checked build lists plain locks, and diagnosis goes on to take
- * the first thread for the holder. In a child of fork other threads' readers hold on. docs/rwlock.md has the
- * price.
+ * mode, where the program orders the two. So no checked build lists plain locks, and to diagnosis they are no
+ * locks any more once that has happened. In a child of fork other threads' readers hold on. docs/rwlock.md has
+ * the price.
  *
  * Source: Brandenburg, Anderson, "Spin-based reader-writer synchronization for multiprocessor real-time
  * systems" (2010), with parking and hand-off.

@@ -2,8 +2,8 @@
  *
  * See edges.h.
  *
- * Must not happen: an edge is taken for known while a newer sighting has fewer guards, or other shares. So only
- * edges without guards are skipped.
+ * Must not happen: an edge is taken for known while a newer sighting has fewer guards. So only edges without guards are
+ * skipped.
  */
 #include "diagnostics/edges.h"
 
@@ -11,18 +11,9 @@
 #include <stddef.h>
 #include <string.h>
 
-/* The pairs for which cycles were searched, while the edge had so many guards and there were so many proofs. */
-static uint64_t searched_for(uint32_t pairs, uint32_t guards, uint32_t proofs) {
-    return (uint64_t)proofs << 32 | guards << 16 | pairs;
-}
-
-static uint32_t searched_pairs(uint64_t searched) {
-    return searched & 0xFFFF;
-}
-
-/* Whether the search was made with these guards and proofs. */
-static bool is_searched_as(uint64_t searched, uint32_t guards, uint32_t proofs) {
-    return searched >> 16 == searched_for(0, guards, proofs) >> 16;
+/* Cycles were searched while the edge had so many guards and there were so many proofs. */
+static uint64_t searched_with(uint32_t guards, uint32_t proofs) {
+    return (uint64_t)proofs << 32 | guards;
 }
 
 static struct ilk__index edges;
@@ -38,6 +29,7 @@ static bool joins(const struct ilk__index_link *link, const void *context) ILK_N
     const struct ilk__order *order = context;
     /* LO3 relaxed: under the mutex of the tables; else between LO1 and LO8, or the look at the version behind LO8. */
     return ilk_atomic_load(&edge->to_id, memory_order_relaxed) == order->to_id &&
+           ilk_atomic_load(&edge->pair, memory_order_relaxed) == ilk__pair(order->held, order->asked) &&
            ilk_atomic_load(&edge->from_id, memory_order_relaxed) == order->from_id;
 }
 
@@ -50,7 +42,7 @@ bool ilk__edge_is_known(const struct ilk__order *order) {
     if (edge == NULL) {
         return false;
     }
-    /* LO1 acquire, pairs with LO4. Carries: both ids and `searched` of the edge that got this version.
+    /* LO1 acquire, pairs with LO4. Carries: the words of the edge that got this version.
      * If weaker: what was searched for an edge before is taken for searched for this one. */
     const uint64_t version = ilk_atomic_load(&edge->version, memory_order_acquire);
     const bool is_joined = joins(&edge->link, order);
@@ -61,8 +53,7 @@ bool ilk__edge_is_known(const struct ilk__order *order) {
     const bool joins_still = is_joined && version % 2 == 0 &&
                              ilk_atomic_load(&edge->version, memory_order_relaxed) == version; /* LO3 */
     ILK__REACHES(EDGE_CHANGES_AS_READ, !joins_still);
-    return joins_still && (searched_pairs(searched) & ilk__pair_bit(order->held, order->asked)) != 0 &&
-           is_searched_as(searched, 0, order->proofs);
+    return joins_still && searched == searched_with(0, order->proofs);
 }
 
 /* ---- With the tables locked ---- */
@@ -93,23 +84,24 @@ void ilk__edges_end(struct ilk__object *object) {
 }
 
 static void make_edge(struct ilk__edge *edge, const struct ilk__order *order) {
-    const uint32_t pair = ilk__pair_bit(order->held, order->asked);
     const uint64_t version = ilk_atomic_load(&edge->version, memory_order_relaxed); /* LO3 */
     ilk_atomic_store(&edge->version, version + 1, memory_order_relaxed);            /* LO3 */
     /* LO2 release, pairs with LO8: the odd version before any word of this edge. */
     ilk_atomic_fence(memory_order_release);
-    ilk_atomic_store(&edge->to_id, order->to_id, memory_order_relaxed);     /* LO3 */
-    ilk_atomic_store(&edge->from_id, order->from_id, memory_order_relaxed); /* LO3 */
-    ilk_atomic_store(&edge->searched, searched_for(pair, order->guard_count, order->proofs),
+    ilk_atomic_store(&edge->to_id, order->to_id, memory_order_relaxed);                           /* LO3 */
+    ilk_atomic_store(&edge->pair, ilk__pair(order->held, order->asked), memory_order_relaxed);    /* LO3 */
+    ilk_atomic_store(&edge->from_id, order->from_id, memory_order_relaxed);                       /* LO3 */
+    ilk_atomic_store(&edge->searched, searched_with(order->guard_count, order->proofs),
                      memory_order_relaxed); /* LO3 */
     /* LO4 release, pairs with LO1: the words of this edge before its version. */
     ilk_atomic_store(&edge->version, version + 2, memory_order_release);
     edge->from = order->from;
     edge->to = order->to;
+    edge->held = order->held;
+    edge->asked = order->asked;
     LIST_INSERT_HEAD(&order->from->leaving, edge, leaving);
     LIST_INSERT_HEAD(&order->to->entering, edge, entering);
     (void)ilk__object_add_traits(order->from, ILK__HAS_ORDERS);
-    edge->pairs = pair;
     edge->guard_count = order->guard_count;
     memcpy(edge->guards, order->guards, sizeof edge->guards);
     edge->is_reported = false;
@@ -137,16 +129,12 @@ static void keep_common_guards(struct ilk__edge *edge, const struct ilk__order *
 
 /* True: to be searched. */
 static bool add_sighting(struct ilk__edge *edge, const struct ilk__order *order) {
-    const uint32_t pair = ilk__pair_bit(order->held, order->asked);
-    const uint64_t searched = ilk_atomic_load(&edge->searched, memory_order_relaxed); /* LO3 */
+    const uint64_t before = ilk_atomic_load(&edge->searched, memory_order_relaxed); /* LO3 */
     keep_common_guards(edge, order);
-    edge->pairs |= pair;
-    const bool is_same = is_searched_as(searched, edge->guard_count, order->proofs);
-    const uint32_t pairs = is_same ? searched_pairs(searched) : 0;
-    ilk_atomic_store(&edge->searched, searched_for(pairs | pair, edge->guard_count, order->proofs),
-                     memory_order_relaxed); /* LO3 */
-    ILK__REACHES(EDGE_SEARCHED_AGAIN, (searched_pairs(searched) & pair) != 0 && !is_same);
-    return (pairs & pair) == 0;
+    const uint64_t searched = searched_with(edge->guard_count, order->proofs);
+    ilk_atomic_store(&edge->searched, searched, memory_order_relaxed); /* LO3 */
+    ILK__REACHES(EDGE_SEARCHED_AGAIN, searched != before);
+    return searched != before;
 }
 
 struct ilk__edge *ilk__edge_add(const struct ilk__order *order, struct ilk__edge **spare,
@@ -177,6 +165,16 @@ void ilk__edges_grow(void) {
 bool ilk__edges_share_guards(const struct ilk__edge *edge, const struct ilk__edge *other) {
     for (uint32_t index = 0; index < edge->guard_count; index++) {
         if (has_guard(other->guards, other->guard_count, edge->guards[index])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool ilk__edge_is_reported(const struct ilk__edge *edge) {
+    const struct ilk__edge *other;
+    LIST_FOREACH(other, &edge->from->leaving, leaving) {
+        if (other->to == edge->to && other->is_reported) {
             return true;
         }
     }

@@ -25,11 +25,11 @@ ILK_NOINLINE void ilk__facade_ask(ilk__facade_watch *watch, const void *object, 
     name_if_nameless(object, name);
     ilk__watch_begin((struct ilk__watch *)(void *)watch, object, kind, ILK__SHARE_WRITE, false, deadline_ns,
                      ILK__CALLER);
-    ilk__watch_contends((struct ilk__watch *)(void *)watch);
+    ilk__watch_contends((struct ilk__watch *)(void *)watch, false);
 }
 
 void ilk__facade_taken(ilk__facade_watch *watch, bool is_taken) {
-    ilk__watch_end((struct ilk__watch *)(void *)watch, is_taken, false);
+    ilk__watch_end((struct ilk__watch *)(void *)watch, is_taken);
 }
 
 ILK_NOINLINE void ilk__facade_enter(const void *object, ilk_object_kind kind, const char *name) {
@@ -42,7 +42,7 @@ ILK_NOINLINE void ilk__facade_enter(const void *object, ilk_object_kind kind, co
 }
 
 ILK_NOINLINE void ilk__facade_give(const void *object) {
-    ilk__watch_release(object, ILK__SHARE_WRITE, false, ILK__CALLER);
+    ilk__watch_release(object, ILK__SHARE_WRITE, ILK__CALLER);
 }
 
 ILK_NOINLINE void ilk__facade_wait_begin(ilk__facade_watch *watch, const void *object, const char *label,

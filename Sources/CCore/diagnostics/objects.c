@@ -49,12 +49,9 @@ uint32_t ilk_diagnosed(void) {
     return ilk__diagnosed_bits() & ILK_DIAGNOSE_ALL;
 }
 
-static uint32_t own_watches(const struct ilk__object *object) {
-    return ilk_atomic_load(&object->watches, memory_order_relaxed); /* OB1 */
-}
-
 uint32_t ilk__object_watches(const struct ilk__object *object) ILK_NONBLOCKING {
-    return (own_watches(object) | ilk__diagnosed_bits()) & ~ILK__DIAGNOSES_SOME;
+    const uint32_t own = ilk_atomic_load(&object->watches, memory_order_relaxed); /* OB1 */
+    return (own | ilk__diagnosed_bits()) & ~ILK__DIAGNOSES_SOME;
 }
 
 static bool is_at(const struct ilk__index_link *link, const void *address) ILK_NONBLOCKING {
@@ -99,13 +96,12 @@ static void end_object(struct ilk__object *object) {
     }
 }
 
-static void begin_object(struct ilk__object *object, const void *address, ilk_object_kind kind,
-                         uint32_t watches, uint32_t traits) {
+static void begin_object(struct ilk__object *object, const void *address, ilk_object_kind kind) {
     /* OB11 release, pairs with OB10: the object before has ended before its address is this one's. */
     ilk_atomic_store(&object->address, (uintptr_t)address, memory_order_release);
     ilk_atomic_store(&object->kind, (uint32_t)kind, memory_order_relaxed); /* OB4 */
-    ilk_atomic_store(&object->watches, watches, memory_order_relaxed);     /* OB1 */
-    ilk_atomic_store(&object->traits, traits, memory_order_relaxed);       /* OB7 */
+    ilk_atomic_store(&object->watches, 0, memory_order_relaxed);           /* OB1 */
+    ilk_atomic_store(&object->traits, 0, memory_order_relaxed);            /* OB7 */
     ilk_atomic_store(&object->acquisitions, 0, memory_order_relaxed);      /* FG1 */
     /* OB3 release, pairs with OB2: address, kind and emptied figures are there before the id that names
      * them. */
@@ -168,42 +164,37 @@ static bool give_times(struct ilk__object *object, struct spares *spares) {
 
 /* ---- The calls ---- */
 
-/* The object for ilk__object_begin. `renews`: an object that is there has ended. With the tables locked; NULL: no
- * spare. */
-static struct ilk__object *place_object(const void *address, ilk_object_kind kind, uint32_t watches,
-                                        uint32_t traits, bool renews, struct spares *spares) {
+/* With the tables locked; NULL: no spare. */
+static struct ilk__object *place_object(const void *address, ilk_object_kind kind, struct spares *spares) {
     struct ilk__object *object = ilk__object_find(address);
-    if (object != NULL && !renews) {
+    if (object != NULL && ilk__object_kind_of(object) == kind) {
         return object;
     }
-    const uint32_t kept = object != NULL ? own_watches(object) : 0;
     if (object != NULL) {
         end_object(object);
     } else {
         object = free_object(address, spares);
     }
     if (object != NULL) {
-        begin_object(object, address, kind, watches == ILK__WATCHES_KEPT ? kept : watches, traits);
+        begin_object(object, address, kind);
     }
     return object;
 }
 
 /* NULL: no memory. Without memory for times alone, the object has none. */
-static struct ilk__object *object_at(const void *address, ilk_object_kind kind, uint32_t watches,
-                                     uint32_t traits, bool renews) {
+static struct ilk__object *object_at(const void *address, ilk_object_kind kind) {
     struct spares spares = {0};
     struct ilk__object *object;
     for (bool is_done = false; !is_done;) {
         sigset_t before;
         ilk__tables_lock(&before);
-        object = place_object(address, kind, watches, traits, renews, &spares);
+        object = place_object(address, kind, &spares);
         is_done = object != NULL && give_times(object, &spares);
         ilk__tables_unlock(&before);
         if (object == NULL) {
             spares.object = calloc(1, sizeof *spares.object);
             is_done = spares.object == NULL;
         } else if (!is_done) {
-            renews = false;
             spares.times = calloc(1, sizeof *spares.times);
             is_done = spares.times == NULL;
         }
@@ -219,17 +210,7 @@ static struct ilk__object *object_at(const void *address, ilk_object_kind kind, 
     return object;
 }
 
-struct ilk__object *ilk__object_begin(const void *address, ilk_object_kind kind, uint32_t watches,
-                                      uint32_t traits) {
-    return object_at(address, kind, watches, traits, true);
-}
-
-struct ilk__object *ilk__object_begin_once(const void *address, ilk_object_kind kind, uint32_t traits) {
-    return object_at(address, kind, 0, traits, false);
-}
-
-struct ilk__object *ilk__object_watch(const void *address, ilk_object_kind kind, uint32_t watches,
-                                      uint32_t traits) {
+struct ilk__object *ilk__object_watch(const void *address, ilk_object_kind kind, uint32_t watches) {
     if ((watches & ILK_DIAGNOSE_ALL) != 0) {
         ilk__demangle_prepare();
         ilk_atomic_fetch_or(&ilk__diagnoses, ILK__DIAGNOSES_SOME, memory_order_relaxed); /* OB1 */
@@ -242,7 +223,6 @@ struct ilk__object *ilk__object_watch(const void *address, ilk_object_kind kind,
         is_watched = ilk__object_id_at(object, address) != 0; /* no thread has forgotten it */
         if (is_watched) {
             ilk_atomic_store(&object->watches, watches & ILK_DIAGNOSE_ALL, memory_order_relaxed); /* OB1 */
-            (void)ilk__object_add_traits(object, traits);
         }
         ilk__tables_unlock(&before);
     }
@@ -252,47 +232,31 @@ struct ilk__object *ilk__object_watch(const void *address, ilk_object_kind kind,
 struct ilk__object *ilk__object_of(const void *address, ilk_object_kind kind) {
     struct ilk__object *object = ilk__object_find(address);
     const bool is_known = object != NULL && ilk__object_kind_of(object) == kind;
-    return is_known && !wants_times(object) ? object
-                                            : object_at(address, kind, 0, 0, object != NULL && !is_known);
-}
-
-static bool is_known(const void *address) {
-    /* OB13 relaxed: an object begins before it ends, and a thread that ends it has synchronised with its users. Not the
-     * switches: what was watched may end while diagnosis is off. */
-    return ilk_atomic_load(&has_objects, memory_order_relaxed) && ilk__object_find(address) != NULL;
-}
-
-/* With the tables locked, which it unlocks. */
-static bool forget(const void *address, bool though_watched, const sigset_t *before) {
-    struct ilk__object *object = ilk__object_find(address);
-    const bool is_ended = object == NULL || though_watched || ilk__object_watches(object) == 0;
-    if (object != NULL && is_ended) {
-        end_object(object);
-    }
-    ilk__tables_unlock(before);
-    return is_ended;
+    return is_known && !wants_times(object) ? object : object_at(address, kind);
 }
 
 void ilk__object_forget(const void *address) {
-    if (is_known(address)) {
-        sigset_t before;
-        ilk__tables_lock(&before);
-        (void)forget(address, true, &before);
-    }
-}
-
-bool ilk__object_forget_unwatched(const void *address, bool may_wait) {
-    if (!is_known(address)) {
-        return true;
+    /* OB13 relaxed: an object begins before it ends, and a thread that ends it has synchronised with its users. Not the
+     * switches: what was watched may end while diagnosis is off. */
+    if (!ilk_atomic_load(&has_objects, memory_order_relaxed) || ilk__object_find(address) == NULL) {
+        return;
     }
     sigset_t before;
-    if (!may_wait && !ilk__tables_try_lock(&before)) {
-        return false;
+    ilk__tables_lock(&before);
+    struct ilk__object *object = ilk__object_find(address);
+    if (object != NULL) {
+        end_object(object);
     }
-    if (may_wait) {
-        ilk__tables_lock(&before);
+    ilk__tables_unlock(&before);
+}
+
+bool ilk__object_settle(const void *address, bool is_new) {
+    struct ilk__object *object = ilk__object_find(address);
+    const bool stays = object != NULL && !is_new && ilk__object_watches(object) != 0;
+    if (object != NULL && !stays) {
+        end_object(object);
     }
-    return forget(address, false, &before);
+    return stays;
 }
 
 bool ilk__object_add_traits(struct ilk__object *object, uint32_t traits) {

@@ -16,12 +16,12 @@
 #include <stdint.h>
 
 /* Traits of an object. */
-#define ILK__IS_WRITTEN UINT32_C(1)  /* taken for writing at least once: its readers may have to wait */
-#define ILK__IS_PERMIT UINT32_C(2)   /* a semaphore of one permit: may serve as a lock */
-#define ILK__IS_BALANCED UINT32_C(4) /* a thread has given back the permit that it took */
-#define ILK__IS_SIGNALLED                                                                                    \
-    UINT32_C(8) /* a thread has given a permit, or a plain lock up, that it had not taken */
-#define ILK__HAS_ORDERS UINT32_C(16) /* an edge leaves it, or has left it */
+#define ILK__IS_WRITTEN UINT32_C(1)    /* asked for writing at least once: its readers may have to wait */
+#define ILK__IS_UPGRADED UINT32_C(2)   /* likewise, by an upgrade */
+#define ILK__IS_ANYONES UINT32_C(4)    /* a plain lock: another thread than took it may give it up */
+#define ILK__IS_BALANCED UINT32_C(8)   /* a thread has given back what it took, of what is anyone's */
+#define ILK__IS_SIGNALLED UINT32_C(16) /* a thread has given what it had not taken, or there was more than one permit */
+#define ILK__HAS_ORDERS UINT32_C(32)   /* an edge leaves it, or has left it */
 
 /* UPGRADE is asked for and never held: its thread holds UPGRADABLE, so that only readers keep it waiting. */
 enum ilk__share { ILK__SHARE_READ, ILK__SHARE_UPGRADABLE, ILK__SHARE_WRITE, ILK__SHARE_UPGRADE };
@@ -77,28 +77,20 @@ struct ilk__object *ilk__object_find(const void *address) ILK_NONBLOCKING;
  * ended, and be another one's. */
 uint64_t ilk__object_id_at(const struct ilk__object *object, const void *address) ILK_NONBLOCKING;
 
-/* A new object at `address`, in place of one that ended there without a word, whose watches it keeps if `watches` is
- * ILK__WATCHES_KEPT: another thread may just have asked for them. NULL: no memory. */
-#define ILK__WATCHES_KEPT UINT32_MAX
-struct ilk__object *ilk__object_begin(const void *address, ilk_object_kind kind, uint32_t watches,
-                                      uint32_t traits);
-
-/* Likewise, where none is: of threads that come together, one makes it. */
-struct ilk__object *ilk__object_begin_once(const void *address, ilk_object_kind kind, uint32_t traits);
-
 /* Watches what is at `address` by itself, as `watches` says. NULL: no memory. */
-struct ilk__object *ilk__object_watch(const void *address, ilk_object_kind kind, uint32_t watches,
-                                      uint32_t traits);
+struct ilk__object *ilk__object_watch(const void *address, ilk_object_kind kind, uint32_t watches);
 
-/* The object at `address`, made now if there is none. */
+/* The object at `address`, made now if there is none, or one of another kind. NULL: no memory. */
 struct ilk__object *ilk__object_of(const void *address, ilk_object_kind kind);
 
 /* Forgets an object that ends, or is no longer watched. A load where nothing was watched yet. */
 void ilk__object_forget(const void *address);
 
-/* Forgets an object if nothing of it is watched. False: it is watched, since another thread has just asked for it; or,
- * for a call that may not wait, the tables are in use. */
-bool ilk__object_forget_unwatched(const void *address, bool may_wait);
+/* With the tables locked: forgets the object at `address` if nothing of it is watched, or if it is an earlier one, since
+ * what is there now `is_new`. False: there is none any more; if what is there is not to be watched, its calls stop coming
+ * to diagnosis before the tables are unlocked: so none is left out of an object that stays, and what ilk__object_watch
+ * has begun stands. */
+bool ilk__object_settle(const void *address, bool is_new);
 
 /* True: it did not have them all. */
 bool ilk__object_add_traits(struct ilk__object *object, uint32_t traits);

@@ -34,8 +34,8 @@ static const char *words_for(enum ilk__share share) {
     return "";
 }
 
-/* Orders are searched again for the sake of a lock that is written after it was read, or of a semaphore that turns out
- * to be a lock. */
+/* Orders are searched again for the sake of a lock that is written after it was read, or of what turns out to be a
+ * lock. */
 static void add_proof(struct ilk__object *object, uint32_t trait) {
     if (ilk__object_add_traits(object, trait)) {
         ilk__order_proven(object);
@@ -45,6 +45,20 @@ static void add_proof(struct ilk__object *object, uint32_t trait) {
 static void see_share(struct ilk__object *object, enum ilk__share share) {
     if (share == ILK__SHARE_WRITE) {
         add_proof(object, ILK__IS_WRITTEN);
+    } else if (share == ILK__SHARE_UPGRADE) {
+        add_proof(object, ILK__IS_UPGRADED);
+    }
+}
+
+/* The calling thread gives back a share; `was_held`: it is known to have taken it. */
+static void see_given_back(struct ilk__object *object, bool was_held) {
+    if (!ilk__is_anyones(object)) {
+        return;
+    }
+    if (was_held) {
+        add_proof(object, ILK__IS_BALANCED);
+    } else {
+        (void)ilk__object_add_traits(object, ILK__IS_SIGNALLED);
     }
 }
 
@@ -114,7 +128,8 @@ static void add_held(struct ilk__record *record, struct ilk__object *object, uin
     ilk__record_end(record);
 }
 
-static void change_share(struct ilk__record *record, const struct ilk__object *object, uint64_t id,
+/* False: the thread is not known to hold it. */
+static bool change_share(struct ilk__record *record, const struct ilk__object *object, uint64_t id,
                          enum ilk__share before, enum ilk__share after) {
     ilk__record_begin(record);
     struct ilk__held_share *held = find_held(record, object, id, &before);
@@ -122,49 +137,60 @@ static void change_share(struct ilk__record *record, const struct ilk__object *o
         ilk__record_set(&held->share, after);
     }
     ilk__record_end(record);
+    return held != NULL;
 }
 
 /* ---- Waiting for oneself ---- */
 
-static void check_self(struct ilk__record *record, const struct ilk__watch *watch, bool upgrades) {
+static void report_self_wait(const struct ilk__watch *watch, const struct ilk__held_share *held,
+                             const char *asked, bool is_certain) {
+    ilk__report_self_wait(ilk__object_address(watch->object), ilk__object_kind_of(watch->object),
+                          words_for((enum ilk__share)ilk__record_get(&held->share)), asked,
+                          (const void *)(uintptr_t)ilk__record_get(&held->site), watch->site, is_certain);
+}
+
+/* Whether a thread that holds the one waits as it asks for the other, whatever other threads do. */
+static bool waits_for_itself(enum ilk__share held, enum ilk__share asked) {
+    switch (held) {
+    case ILK__SHARE_READ:
+        return asked == ILK__SHARE_WRITE || asked == ILK__SHARE_UPGRADE;
+    case ILK__SHARE_UPGRADABLE:
+        return asked == ILK__SHARE_WRITE || asked == ILK__SHARE_UPGRADABLE;
+    case ILK__SHARE_WRITE:
+    case ILK__SHARE_UPGRADE:
+        break;
+    }
+    return true;
+}
+
+static void check_self(struct ilk__record *record, const struct ilk__watch *watch) {
     for (unsigned index = 0; index < ilk__held_places(record); index++) {
         const struct ilk__held_share *held = &record->held[index];
-        if (!is_held(held, watch->object, watch->id)) {
-            continue;
+        if (is_held(held, watch->object, watch->id) && ilk__is_proven_lock(watch->object) &&
+            waits_for_itself((enum ilk__share)ilk__record_get(&held->share), watch->share)) {
+            /* What is anyone's may be given up by another thread. */
+            report_self_wait(watch, held, words_for(watch->share), !ilk__is_anyones(watch->object));
+            return;
         }
-        const enum ilk__share share = (enum ilk__share)ilk__record_get(&held->share);
-        const bool is_own = upgrades && share == ILK__SHARE_UPGRADABLE;
-        const bool beside = share == ILK__SHARE_READ
-                                ? watch->share != ILK__SHARE_WRITE
-                                : share == ILK__SHARE_UPGRADABLE && watch->share == ILK__SHARE_READ;
-        /* Another thread may give the permit, or has given a plain lock up for this one. */
-        const bool is_certain = ilk__object_kind_of(watch->object) != ILK_OBJECT_SEMAPHORE &&
-                                !ilk__object_has_traits(watch->object, ILK__IS_SIGNALLED);
-        if (is_own || beside || !ilk__is_proven_lock(watch->object)) {
-            continue;
-        }
-        ilk__report_self_wait(ilk__object_address(watch->object), ilk__object_kind_of(watch->object),
-                              words_for(share), words_for(watch->share),
-                              (const void *)(uintptr_t)ilk__record_get(&held->site), watch->site, is_certain);
-        return;
     }
 }
 
-/* A thread that reads again waits behind a writer that waits for its first read. */
+/* A thread that reads, and asks for one more share that readers have, waits behind a writer that waits for its read. */
 static void check_reading_again(struct ilk__record *record, const struct ilk__watch *watch) {
     const struct ilk__held_share *held = find_held(record, watch->object, watch->id, NULL);
-    if (held != NULL && watch->share == ILK__SHARE_READ) {
-        ilk__report_self_wait(ilk__object_address(watch->object), ilk__object_kind_of(watch->object),
-                              words_for((enum ilk__share)ilk__record_get(&held->share)),
-                              "for reading again, behind a writer that waits for it",
-                              (const void *)(uintptr_t)ilk__record_get(&held->site), watch->site, false);
+    if (held != NULL && ilk__is_proven_lock(watch->object)) {
+        report_self_wait(watch, held,
+                         watch->share == ILK__SHARE_READ
+                             ? "for reading again, behind a writer that waits for it"
+                             : "upgradable, behind a writer that waits for it",
+                         false);
     }
 }
 
 /* ---- Acquisitions ---- */
 
 void ilk__watch_begin(struct ilk__watch *watch, const void *address, ilk_object_kind kind,
-                      enum ilk__share share, bool upgrades, uint64_t deadline_ns, const void *site) {
+                      enum ilk__share share, bool is_anyones, uint64_t deadline_ns, const void *site) {
     struct ilk__object *object = ilk__object_of(address, kind);
     const uint64_t id = object != NULL ? ilk__object_id_at(object, address) : 0;
     *watch = (struct ilk__watch){.site = site, .deadline_ns = deadline_ns, .share = share};
@@ -174,11 +200,14 @@ void ilk__watch_begin(struct ilk__watch *watch, const void *address, ilk_object_
     watch->object = object;
     watch->id = id;
     watch->watches = ilk__object_watches(object);
+    if (is_anyones) {
+        (void)ilk__object_add_traits(object, ILK__IS_ANYONES);
+    }
     see_share(object, share);
     struct ilk__record *record = ilk__record_mine();
     if (record != NULL && (watch->watches & ILK_DIAGNOSE_ORDER) != 0 && deadline_ns == ILK_FOREVER) {
-        check_self(record, watch, upgrades);
-        ilk__order_add(record, object, id, upgrades ? ILK__SHARE_UPGRADE : share, site);
+        check_self(record, watch);
+        ilk__order_add(record, object, id, share, site);
     }
 }
 
@@ -202,12 +231,12 @@ static void set_waiting(struct ilk__record *record, const void *address, ilk_obj
     ilk__record_end(record);
 }
 
-void ilk__watch_contends(struct ilk__watch *watch) {
+void ilk__watch_contends(struct ilk__watch *watch, bool is_behind_writer) {
     struct ilk__record *record = watch->object != NULL ? ilk__record_mine() : NULL;
-    if (record == NULL) {
+    if (record == NULL || watch->waits_since_ns != 0) {
         return;
     }
-    if ((watch->watches & ILK_DIAGNOSE_ORDER) != 0 && watch->deadline_ns == ILK_FOREVER) {
+    if (is_behind_writer && (watch->watches & ILK_DIAGNOSE_ORDER) != 0 && watch->deadline_ns == ILK_FOREVER) {
         check_reading_again(record, watch);
     }
     watch->waits_since_ns = now_if(watch->watches);
@@ -240,7 +269,7 @@ static struct ilk__object *still_there(struct ilk__object *object, uint64_t id) 
     return object != NULL && ilk__object_id(object) == id ? object : NULL;
 }
 
-void ilk__watch_end(struct ilk__watch *watch, bool is_acquired, bool upgrades) {
+void ilk__watch_end(struct ilk__watch *watch, bool is_acquired) {
     if (watch->object == NULL) {
         return;
     }
@@ -260,10 +289,10 @@ void ilk__watch_end(struct ilk__watch *watch, bool is_acquired, bool upgrades) {
         return;
     }
     ilk__object_add_acquisition(object);
-    if (!upgrades) {
+    if (watch->share != ILK__SHARE_UPGRADE) {
         add_held(record, object, watch->id, watch->share, ilk__stack_line(watch->site), now_ns);
     } else if (record != NULL) {
-        change_share(record, object, watch->id, ILK__SHARE_UPGRADABLE, ILK__SHARE_WRITE);
+        (void)change_share(record, object, watch->id, ILK__SHARE_UPGRADABLE, ILK__SHARE_WRITE);
     }
 }
 
@@ -315,7 +344,7 @@ void ilk__watch_release_begin(struct ilk__watch *watch, const void *address) ILK
     watch->id = watch->object != NULL ? ilk__object_id_at(watch->object, address) : 0;
 }
 
-void ilk__watch_release_end(const struct ilk__watch *watch, enum ilk__share share, bool is_anyones,
+void ilk__watch_release_end(const struct ilk__watch *watch, enum ilk__share share,
                             const void *site) ILK_NONBLOCKING {
     if (watch->id == 0) {
         return;
@@ -328,12 +357,7 @@ void ilk__watch_release_end(const struct ilk__watch *watch, enum ilk__share shar
     if (object == NULL) {
         return;
     }
-    const bool is_semaphore = ilk__object_kind_of(object) == ILK_OBJECT_SEMAPHORE;
-    if (!was_held && (is_anyones || is_semaphore)) {
-        (void)ilk__object_add_traits(object, ILK__IS_SIGNALLED);
-    } else if (was_held && is_semaphore) {
-        add_proof(object, ILK__IS_BALANCED);
-    }
+    see_given_back(object, was_held);
     const uint64_t hold_ns = since_ns != 0 ? add_hold(record, object, since_ns, site) : 0;
     if (hold_ns >= SHORTEST_EVENT_NS) {
         ilk__record_begin(record);
@@ -342,19 +366,28 @@ void ilk__watch_release_end(const struct ilk__watch *watch, enum ilk__share shar
     }
 }
 
-void ilk__watch_release(const void *address, enum ilk__share share, bool is_anyones, const void *site)
-    ILK_NONBLOCKING {
+void ilk__watch_release(const void *address, enum ilk__share share, const void *site) ILK_NONBLOCKING {
     struct ilk__watch watch;
     ilk__watch_release_begin(&watch, address);
-    ilk__watch_release_end(&watch, share, is_anyones, site);
+    ilk__watch_release_end(&watch, share, site);
 }
 ILK_TRUSTED_NONBLOCKING_END
 
 void ilk__watch_downgrade(const void *address) {
+    struct ilk__watch watch;
+    ilk__watch_release_begin(&watch, address);
+    if (watch.id == 0) {
+        return;
+    }
+    struct ilk__record *record = ilk__record_known(); /* allocates nothing */
+    see_given_back(watch.object, record != NULL && change_share(record, watch.object, watch.id,
+                                                                ILK__SHARE_WRITE, ILK__SHARE_READ));
+}
+
+void ilk__watch_permits(const void *address) ILK_NONBLOCKING {
     struct ilk__object *object = ilk__object_find(address);
-    struct ilk__record *record = object != NULL ? ilk__record_known() : NULL; /* allocates nothing */
-    if (record != NULL) {
-        change_share(record, object, ilk__object_id(object), ILK__SHARE_WRITE, ILK__SHARE_READ);
+    if (object != NULL) {
+        (void)ilk__object_add_traits(object, ILK__IS_SIGNALLED);
     }
 }
 

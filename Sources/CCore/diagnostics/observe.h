@@ -29,27 +29,27 @@ struct ilk__watch {
     enum ilk__share share;
 };
 
-/* `upgrades`: the thread holds the object upgradable, by rights. */
+/* `is_anyones`: of a plain lock. */
 void ilk__watch_begin(struct ilk__watch *watch, const void *address, ilk_object_kind kind,
-                      enum ilk__share share, bool upgrades, uint64_t deadline_ns, const void *site);
-void ilk__watch_contends(struct ilk__watch *watch);
-/* `upgrades` as above: the share held changes. */
-void ilk__watch_end(struct ilk__watch *watch, bool is_acquired, bool upgrades);
+                      enum ilk__share share, bool is_anyones, uint64_t deadline_ns, const void *site);
+/* Once or more. `is_behind_writer`: of a lock that readers hold, and for which a writer waits that came before. */
+void ilk__watch_contends(struct ilk__watch *watch, bool is_behind_writer);
+void ilk__watch_end(struct ilk__watch *watch, bool is_acquired);
 
 /* A try call has acquired. */
 void ilk__watch_taken(const void *address, enum ilk__share share, const void *site) ILK_NONBLOCKING;
 
-/* Before a share is given up. `is_anyones`: another thread than took it may do so, as with any
- * semaphore. */
-void ilk__watch_release(const void *address, enum ilk__share share, bool is_anyones, const void *site)
-    ILK_NONBLOCKING;
+/* Before a share is given up. */
+void ilk__watch_release(const void *address, enum ilk__share share, const void *site) ILK_NONBLOCKING;
 /* Around giving up a share, which may fail: the first call before it, the second if the share was given up. The object
  * may have ended between them. */
 void ilk__watch_release_begin(struct ilk__watch *watch, const void *address) ILK_NONBLOCKING;
-void ilk__watch_release_end(const struct ilk__watch *watch, enum ilk__share share, bool is_anyones,
+void ilk__watch_release_end(const struct ilk__watch *watch, enum ilk__share share,
                             const void *site) ILK_NONBLOCKING;
-/* After a downgrade. */
+/* Before a downgrade. */
 void ilk__watch_downgrade(const void *address);
+/* A semaphore has more than one permit. */
+void ilk__watch_permits(const void *address) ILK_NONBLOCKING;
 
 /* A wait for what has no holder (a latch, a ring …). `label` names what the table of names has not, or is "". After
  * ilk__watch_idle it is recorded if anything is watched: one load. A further call goes on with the same wait. */

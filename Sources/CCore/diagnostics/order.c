@@ -4,7 +4,7 @@
  * close a cycle together, the second sees the first's edge.
  *
  * Proofs. Whether a cycle may deadlock also depends on what its objects have proven to be: readers exclude readers
- * only at a lock that was written, and a semaphore is a lock only once a permit was given back. An object that proves
+ * only at a lock that was written, and what is anyone's is a lock only once it was given back. An object that proves
  * it after edges have left it makes all edges searched again, each at its next sighting: `proofs` counts such objects.
  * What an object has proven and that edges have left it are bits of one word (`traits`): so a search that does not see
  * a proof set its bit first, and the object that proves finds it.
@@ -46,24 +46,30 @@ bool ilk__shares_exclude(const struct ilk__object *object, enum ilk__share held,
     if (asked == ILK__SHARE_UPGRADE) {
         return held == ILK__SHARE_READ;
     }
-    if (held == ILK__SHARE_READ || asked == ILK__SHARE_READ) {
-        const bool writes = held == ILK__SHARE_WRITE || asked == ILK__SHARE_WRITE;
-        return writes || ilk__object_has_traits(object, ILK__IS_WRITTEN);
+    if (held == ILK__SHARE_WRITE || asked == ILK__SHARE_WRITE) {
+        return true;
     }
-    return true;
+    /* A writer waits in between; or, for what a reader holds, an upgrade. While one thread holds the lock upgradable,
+     * no other upgrades it. */
+    if (held == ILK__SHARE_READ) {
+        return ilk__object_has_traits(object, ILK__IS_WRITTEN) ||
+               ilk__object_has_traits(object, ILK__IS_UPGRADED);
+    }
+    return asked != ILK__SHARE_READ || ilk__object_has_traits(object, ILK__IS_WRITTEN);
 }
 
-/* A semaphore may be a signal between threads: it is a lock once a thread has given back what it took, and while no
- * thread gives what it has not taken. */
+bool ilk__is_anyones(const struct ilk__object *object) {
+    return ilk__object_kind_of(object) == ILK_OBJECT_SEMAPHORE ||
+           ilk__object_has_traits(object, ILK__IS_ANYONES);
+}
+
 bool ilk__is_no_lock(const struct ilk__object *object) {
-    return ilk__object_kind_of(object) == ILK_OBJECT_SEMAPHORE &&
-           (!ilk__object_has_traits(object, ILK__IS_PERMIT) ||
-            ilk__object_has_traits(object, ILK__IS_SIGNALLED));
+    return ilk__object_has_traits(object, ILK__IS_SIGNALLED);
 }
 
 bool ilk__is_proven_lock(const struct ilk__object *object) {
-    return ilk__object_kind_of(object) != ILK_OBJECT_SEMAPHORE ||
-           (!ilk__is_no_lock(object) && ilk__object_has_traits(object, ILK__IS_BALANCED));
+    return !ilk__is_anyones(object) ||
+           (ilk__object_has_traits(object, ILK__IS_BALANCED) && !ilk__is_no_lock(object));
 }
 
 bool ilk__is_held_still(const struct ilk__held_share *held) {
@@ -73,12 +79,14 @@ bool ilk__is_held_still(const struct ilk__held_share *held) {
 
 /* ---- A thread's orders ---- */
 
-static struct ilk__known_order *known_place(struct ilk__record *record, uint64_t from, uint64_t to) {
-    return &record->known_orders[(from * 31 + to) % ILK__KNOWN_ORDERS];
+static struct ilk__known_order *known_place(struct ilk__record *record, const struct ilk__order *order) {
+    return &record->known_orders[(order->from_id * 31 + order->to_id * 7 + ilk__pair(order->held, order->asked)) %
+                                 ILK__KNOWN_ORDERS];
 }
 
 static bool is_order_of(const struct ilk__known_order *known, const struct ilk__order *order) {
-    return known->from == order->from_id && known->to == order->to_id && known->proofs == order->proofs;
+    return known->from == order->from_id && known->to == order->to_id && known->held == order->held &&
+           known->asked == order->asked && known->proofs == order->proofs;
 }
 
 /* False: it is not in the graph, for want of memory or because an object has ended. */
@@ -130,8 +138,7 @@ static void gather_guards(const struct ilk__record *record, unsigned without, st
         const struct ilk__object *object = ilk__held_object(held);
         const uint64_t id = ilk__record_get(&held->id);
         if (index != without && object != order->to && ilk__object_id(object) == id &&
-            ilk__record_get(&held->share) == ILK__SHARE_WRITE &&
-            ilk__object_kind_of(object) != ILK_OBJECT_SEMAPHORE) {
+            ilk__record_get(&held->share) != ILK__SHARE_READ && !ilk__is_anyones(object)) {
             order->guards[order->guard_count++] = id;
         }
     }
@@ -158,9 +165,8 @@ void ilk__order_add(struct ilk__record *record, struct ilk__object *object, uint
         if (order.from == object || !ilk__is_held_still(held)) {
             continue;
         }
-        const uint32_t pair = ilk__pair_bit(order.held, share);
-        struct ilk__known_order *known = known_place(record, order.from_id, order.to_id);
-        if (is_order_of(known, &order) && (known->pairs & pair) != 0) {
+        struct ilk__known_order *known = known_place(record, &order);
+        if (is_order_of(known, &order)) {
             continue;
         }
         if (!ilk__edge_is_known(&order)) {
@@ -176,8 +182,6 @@ void ilk__order_add(struct ilk__record *record, struct ilk__object *object, uint
                 continue;
             }
         }
-        /* Asked only now: the handler of a report may have put another order here. */
-        const uint32_t pairs = is_order_of(known, &order) ? known->pairs | pair : pair;
-        *known = (struct ilk__known_order){order.from_id, order.to_id, pairs, order.proofs};
+        *known = (struct ilk__known_order){order.from_id, order.to_id, order.held, order.asked, order.proofs};
     }
 }

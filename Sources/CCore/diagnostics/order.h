@@ -13,11 +13,13 @@
 void ilk__order_add(struct ilk__record *record, struct ilk__object *object, uint64_t id,
                     enum ilk__share share, const void *site);
 
-/* A semaphore may be a signal between threads: whether the object is known to be no lock, and to be one. */
+/* What another thread than took it may give back, a semaphore's permit or a plain lock, may be a signal between
+ * threads: whether the object is of this kind; whether it is known to be no lock; and to be one. */
+bool ilk__is_anyones(const struct ilk__object *object);
 bool ilk__is_no_lock(const struct ilk__object *object);
 bool ilk__is_proven_lock(const struct ilk__object *object);
 
-/* Whether the share is held still: the object may have ended, or its permit been given back by another thread. */
+/* Whether the share is held still: the object may have ended, or the share been given back by another thread. */
 bool ilk__is_held_still(const struct ilk__held_share *held);
 
 /* The object got a trait for which its edges may be in a cycle. */

@@ -28,7 +28,6 @@ struct search {
     const struct ilk__edge *edge; /* the new one */
     struct ilk__object *target;   /* where it begins */
     struct ilk__object *begin;    /* and where it ends */
-    enum ilk__share held, asked;  /* along it, of the one and the other */
     uint32_t followed;            /* edges, in this step */
     bool is_ended;                /* at the limit */
 };
@@ -180,12 +179,9 @@ static void reach_holders(struct queue *queue, struct ilk__object *object, enum 
 }
 
 static void reach_over(struct queue *queue, const struct ilk__edge *edge) {
-    for (uint32_t pairs = edge->pairs; pairs != 0; pairs &= pairs - 1) {
-        const unsigned bit = (unsigned)__builtin_ctz(pairs);
-        const unsigned distance = distance_of(queue, edge->to, (enum ilk__share)(bit % ILK__SHARES));
-        if (distance + 1 < FAR) {
-            reach_holders(queue, edge->from, (enum ilk__share)(bit / ILK__SHARES), distance + 1);
-        }
+    const unsigned distance = distance_of(queue, edge->to, edge->asked);
+    if (distance + 1 < FAR) {
+        reach_holders(queue, edge->from, edge->held, distance + 1);
     }
 }
 
@@ -193,7 +189,7 @@ static void reach_over(struct queue *queue, const struct ilk__edge *edge) {
  * left. Called again, it goes on. False: it is not reached. */
 static bool measure(struct search *search, struct queue *queue, bool is_to_the_end) {
     struct ilk__object *object;
-    while ((is_to_the_end || distance_of(queue, search->begin, search->asked) == FAR) && !search->is_ended &&
+    while ((is_to_the_end || distance_of(queue, search->begin, search->edge->asked) == FAR) && !search->is_ended &&
            (object = pop(queue)) != NULL) {
         struct ilk__edge *edge;
         LIST_FOREACH(edge, &object->entering, entering) {
@@ -203,7 +199,7 @@ static bool measure(struct search *search, struct queue *queue, bool is_to_the_e
             }
         }
     }
-    return distance_of(queue, search->begin, search->asked) < FAR;
+    return distance_of(queue, search->begin, search->edge->asked) < FAR;
 }
 
 /* ---- Cycles ---- */
@@ -226,28 +222,7 @@ static bool fits(const struct cycle *cycle, const struct ilk__edge *edge) {
 /* Whether an edge of it was in no report yet. */
 static bool is_news(const struct cycle *cycle) {
     for (uint32_t index = 0; index < cycle->count; index++) {
-        if (!cycle->edges[index]->is_reported) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool go_on(struct search *search, const struct queue *queue, struct cycle *cycle,
-                  struct ilk__object *at, enum ilk__share asked);
-
-/* With the edge in the cycle. */
-static bool go_over(struct search *search, const struct queue *queue, struct cycle *cycle,
-                    const struct ilk__edge *edge, enum ilk__share asked) {
-    for (uint32_t pairs = edge->pairs; pairs != 0; pairs &= pairs - 1) {
-        const unsigned bit = (unsigned)__builtin_ctz(pairs);
-        const enum ilk__share next_asked = (enum ilk__share)(bit % ILK__SHARES);
-        if (!ilk__shares_exclude(edge->from, (enum ilk__share)(bit / ILK__SHARES), asked)) {
-            continue;
-        }
-        if (edge->to == search->target
-                ? ilk__shares_exclude(edge->to, search->held, next_asked) && is_news(cycle)
-                : go_on(search, queue, cycle, edge->to, next_asked)) {
+        if (!ilk__edge_is_reported(cycle->edges[index])) {
             return true;
         }
     }
@@ -265,11 +240,13 @@ static bool go_on(struct search *search, const struct queue *queue, struct cycle
         if (!may_follow(search)) {
             return false;
         }
-        if (!fits(cycle, edge)) {
+        if (!ilk__shares_exclude(at, edge->held, asked) || !fits(cycle, edge)) {
             continue;
         }
         cycle->edges[cycle->count++] = edge;
-        if (go_over(search, queue, cycle, edge, asked)) {
+        if (edge->to == search->target
+                ? ilk__shares_exclude(edge->to, search->edge->held, edge->asked) && is_news(cycle)
+                : go_on(search, queue, cycle, edge->to, edge->asked)) {
             return true;
         }
         cycle->count--;
@@ -282,7 +259,7 @@ static bool find_short(struct search *search, const struct queue *queue, struct 
     cycle->count = 1;
     cycle->most = most;
     search->followed = 0;
-    return go_on(search, queue, cycle, search->begin, search->asked);
+    return go_on(search, queue, cycle, search->begin, search->edge->asked);
 }
 
 static bool find_any(struct search *search, struct cycle *cycle) {
@@ -291,11 +268,11 @@ static bool find_any(struct search *search, struct cycle *cycle) {
     }
     struct queue queue = new_queue(offsetof(struct ilk__object, backward));
     search->followed = 0;
-    reach_holders(&queue, search->target, search->held, 0);
+    reach_holders(&queue, search->target, search->edge->held, 0);
     if (!measure(search, &queue, false)) {
         return false;
     }
-    const unsigned shortest = 1 + distance_of(&queue, search->begin, search->asked);
+    const unsigned shortest = 1 + distance_of(&queue, search->begin, search->edge->asked);
     if (find_short(search, &queue, cycle, shortest)) {
         return true;
     }
@@ -330,8 +307,7 @@ static void describe_cycle(const struct cycle *cycle, const struct ilk__sighting
 
 enum ilk__search_outcome ilk__order_search(struct ilk__edge *edge, const struct ilk__order *order,
                                            struct ilk__inversion *inversion) {
-    struct search search = {
-        .edge = edge, .target = order->from, .begin = order->to, .held = order->held, .asked = order->asked};
+    struct search search = {.edge = edge, .target = edge->from, .begin = edge->to};
     struct cycle cycle = {.edges = {edge}};
     if (find_any(&search, &cycle)) {
         describe_cycle(&cycle, order->sighting, inversion);

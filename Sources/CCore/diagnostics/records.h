@@ -66,7 +66,8 @@ struct ilk__event {
 /* An order that the thread has seen to be in the graph without conditions: only it reads this. */
 struct ilk__known_order {
     uint64_t from, to;
-    uint32_t pairs, proofs;
+    enum ilk__share held, asked;
+    uint32_t proofs;
 };
 
 struct ilk__record {

@@ -75,7 +75,8 @@ static void have_sampled(const struct ilk__object *object) {
 }
 
 void ilk__ring_begin(const void *ring, ilk_object_kind kind, size_t capacity, ilk__ring_depth *depth) {
-    struct ilk__object *object = ilk__object_begin(ring, kind, 0, 0);
+    ilk__object_forget(ring); /* one that was there */
+    struct ilk__object *object = ilk__object_of(ring, kind);
     if (object != NULL && enter_ring(object, ring, capacity, depth)) {
         have_sampled(object);
     }
@@ -87,7 +88,7 @@ ilk_status ilk__ring_observe(const void *ring, ilk_object_kind kind, uint32_t wh
         ilk__object_forget(ring);
         return ILK_OK;
     }
-    struct ilk__object *object = ilk__object_watch(ring, kind, what, 0);
+    struct ilk__object *object = ilk__object_watch(ring, kind, what);
     if (object == NULL) {
         return ILK_NOMEM;
     }

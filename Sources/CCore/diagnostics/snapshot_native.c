@@ -101,7 +101,8 @@ static bool holds_up(const struct ilk__thread_copy *waiter, const struct ilk__th
     for (unsigned index = 0; index < ilk__held_places(&other->record); index++) {
         const struct ilk__held_share *held = &other->record.held[index];
         const struct ilk__object *object = ilk__held_object(held);
-        if ((uintptr_t)ilk__object_address(object) == address && ilk__is_held_still(held)) {
+        if ((uintptr_t)ilk__object_address(object) == address && ilk__is_held_still(held) &&
+            ilk__is_proven_lock(object)) {
             const enum ilk__share share = (enum ilk__share)ilk__record_get(&held->share);
             const enum ilk__share asked = (enum ilk__share)ilk__record_get(&waiting->share);
             if (ilk__shares_exclude(object, share, asked)) {

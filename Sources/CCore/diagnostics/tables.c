@@ -17,7 +17,11 @@ void ilk__tables_lock(sigset_t *before) {
     }
 }
 
-bool ilk__tables_try_lock(sigset_t *before) {
+bool ilk__tables_lock_if(sigset_t *before, bool may_wait) {
+    if (may_wait) {
+        ilk__tables_lock(before);
+        return true;
+    }
     ilk__signals_hold(before);
     const bool is_locked =
         ilk__thread_state()->has_tables_for_fork != 0 || ilk__native_mutex_try_lock(&mutex);

@@ -16,8 +16,8 @@
 
 /* Holds signals back too; `before` is for ilk__tables_unlock. */
 void ilk__tables_lock(sigset_t *before);
-/* Does not wait. False: they are locked, and signals are as they were. */
-bool ilk__tables_try_lock(sigset_t *before);
+/* False: they are locked, the caller may not wait, and signals are as they were. */
+bool ilk__tables_lock_if(sigset_t *before, bool may_wait);
 void ilk__tables_unlock(const sigset_t *before);
 
 #endif

@@ -7,16 +7,18 @@
  *   moved by                                                              to
  *   ILK_RWLOCK_INIT; ilk_rwlock_init while all locks are watched          up
  *   ilk_rwlock_observe                                                    up
- *   a call that may wait, when neither all nor it are watched             down
- *   any other call, when also the table does not know it                  down
- * Must not happen: a lock that is not watched keeps it. Every call that finds it asks.
+ *   a call that finds it, when neither all nor it are watched             down
+ * Must not happen: a lock that is not watched keeps it (every call that finds it asks); one that stays in the table loses
+ * it, and what a thread gives up is held on there: so it goes down with the tables locked, as the table forgets the lock.
  *
  * Try calls, and those that give up, allocate nothing and wait for nothing, not for the mutex of the tables either:
- * signal handlers make them. A lock whose first call one is is met by the next that may wait.
+ * signal handlers make them. They leave it to the next call while the tables are locked; and a lock whose first call is
+ * one of them is met by the next that may wait.
  */
 #include "diagnostics/misuse.h"
 #include "diagnostics/names.h"
 #include "diagnostics/observe.h"
+#include "diagnostics/tables.h"
 #include "rwlock/further_reads.h"
 #include "rwlock/held.h"
 #include "rwlock/lock.h"
@@ -29,41 +31,41 @@
 #include <interlock/rwlock.h>
 #include <stddef.h>
 
-static bool is_fresh(const ilk_rwlock *lock, uint32_t *state) ILK_NONBLOCKING {
-    *state = ilk_atomic_load(&lock->mode_state, memory_order_relaxed); /* RW20 */
-    return *state >= ILK__MODE_FRESH_PLAIN;
+static bool is_fresh(const ilk_rwlock *lock) ILK_NONBLOCKING {
+    /* RW20 acquire, pairs with RW21.
+     * Carries: the end of the object that was at its address.
+     * If weaker: what this thread takes is held of that one. */
+    return ilk_atomic_load(&lock->mode_state, memory_order_acquire) >= ILK__MODE_FRESH_PLAIN;
 }
 
-static bool take_freshness(ilk_rwlock *lock) ILK_NONBLOCKING {
-    uint32_t state;
-    /* RW20 relaxed: decides which thread is the first; the count that follows is a hint. */
-    return is_fresh(lock, &state) &&
-           ilk_atomic_compare_exchange(&lock->mode_state, &state,
-                                       state == ILK__MODE_FRESH ? 0 : ILK__MODE_PLAIN, memory_order_relaxed,
-                                       memory_order_relaxed);
-}
-
-static void rwlock_stop_watching(ilk_rwlock *lock, bool may_wait) {
-    /* RW21 acquire, pairs with RW22.
-     * Carries: that the lock is watched alone.
-     * If weaker: a call of ilk_rwlock_observe beside this one is lost. */
-    ilk_atomic_fetch_and(&lock->word, ~ILK__RWLOCK_OBSERVED, memory_order_acquire);
-    if (!ilk__object_forget_unwatched(lock, may_wait)) {
-        /* RW23 relaxed: once more what RW22 has published. */
-        ilk_atomic_fetch_or(&lock->word, ILK__RWLOCK_OBSERVED, memory_order_relaxed);
+/* Whether the lock is watched. The table forgets one that is not, and one that was at the address of a fresh lock. */
+static bool rwlock_settle(ilk_rwlock *lock, bool may_wait) {
+    sigset_t before;
+    if (!ilk__tables_lock_if(&before, may_wait)) {
+        return false;
     }
+    const bool was_fresh = is_fresh(lock);
+    const bool is_watched = ilk__object_settle(lock, was_fresh) || ilk__diagnoses_all();
+    if (was_fresh) {
+        /* RW21 release, pairs with RW20. Only with the tables locked. */
+        ilk_atomic_store(&lock->mode_state, ilk__mode_is_plain(lock) ? ILK__MODE_PLAIN : 0,
+                         memory_order_release);
+    }
+    if (!is_watched) {
+        /* RW22 relaxed: the mutex of the tables orders it with RW23, which follows a lock of them. */
+        ilk_atomic_fetch_and(&lock->word, ~ILK__RWLOCK_OBSERVED, memory_order_relaxed);
+    }
+    ilk__tables_unlock(&before);
+    return is_watched;
+}
+
+static bool rwlock_is_wanted(const ilk_rwlock *lock) ILK_NONBLOCKING {
+    return ilk__diagnoses_all() || ilk__object_is_watched_at(lock);
 }
 
 /* With OBSERVED. */
 ILK_COLD static bool rwlock_decide_watching(ilk_rwlock *lock) {
-    const bool was_fresh = take_freshness(lock);
-    const bool is_wanted = ilk__diagnoses_all() || ilk__object_is_watched_at(lock);
-    if (!is_wanted ||
-        (was_fresh && ilk__object_begin(lock, ILK_OBJECT_RWLOCK, ILK__WATCHES_KEPT, 0) == NULL)) {
-        rwlock_stop_watching(lock, true);
-        return false;
-    }
-    return true;
+    return (!is_fresh(lock) && rwlock_is_wanted(lock)) || rwlock_settle(lock, true);
 }
 
 static bool rwlock_is_watched(ilk_rwlock *lock) {
@@ -74,14 +76,14 @@ static bool rwlock_is_watched(ilk_rwlock *lock) {
 /* Likewise, but allocates nothing and does not block. */
 ILK_TRUSTED_NONBLOCKING_BEGIN
 ILK_COLD static bool rwlock_is_known(ilk_rwlock *lock) ILK_NONBLOCKING {
-    uint32_t state;
-    const struct ilk__object *object = is_fresh(lock, &state) ? NULL : ilk__object_find(lock);
-    const bool is_watched = object != NULL && ilk__object_watches(object) != 0;
-    if (!is_watched && !ilk__diagnoses_all()) {
-        (void)take_freshness(lock);
-        rwlock_stop_watching(lock, false);
+    if (!rwlock_is_wanted(lock)) {
+        (void)rwlock_settle(lock, false);
     }
-    return is_watched;
+    struct ilk__object *object = is_fresh(lock) ? NULL : ilk__object_find(lock);
+    if (object != NULL && ilk__mode_is_plain(lock)) {
+        (void)ilk__object_add_traits(object, ILK__IS_ANYONES);
+    }
+    return object != NULL; /* also of what is not watched, and stays in the table while that is locked */
 }
 ILK_TRUSTED_NONBLOCKING_END
 
@@ -90,24 +92,37 @@ static bool rwlock_is_watched_already(ilk_rwlock *lock) ILK_NONBLOCKING {
 }
 
 ilk_status ilk_rwlock_observe(ilk_rwlock *lock, uint32_t what) {
-    (void)take_freshness(lock);
-    if ((what & ILK_DIAGNOSE_ALL) == 0 && !ilk__diagnoses_all()) {
+    const bool is_wanted = (what & ILK_DIAGNOSE_ALL) != 0 || ilk__diagnoses_all();
+    if (!is_wanted) {
         ilk__object_forget(lock);
-        rwlock_stop_watching(lock, true);
+    }
+    if (!is_wanted || is_fresh(lock)) {
+        (void)rwlock_settle(lock, true);
+    }
+    if (!is_wanted) {
         return ILK_OK;
     }
-    if (ilk__object_watch(lock, ILK_OBJECT_RWLOCK, what, 0) == NULL) {
+    if (ilk__object_watch(lock, ILK_OBJECT_RWLOCK, what) == NULL) {
         return ILK_NOMEM;
     }
-    /* RW22 release, pairs with RW21: the lock is watched alone before OBSERVED says so. */
-    ilk_atomic_fetch_or(&lock->word, ILK__RWLOCK_OBSERVED, memory_order_release);
+    /* RW23 relaxed: a hint to ask the table, which RW22 takes away as the table forgets the lock. */
+    ilk_atomic_fetch_or(&lock->word, ILK__RWLOCK_OBSERVED, memory_order_relaxed);
     return ILK_OK;
 }
 
 static enum ilk__share share_for(enum ilk__rwlock_kind kind) {
-    return kind == ILK__READ || kind == ILK__READ_FURTHER ? ILK__SHARE_READ
-           : kind == ILK__UPGRADABLE                      ? ILK__SHARE_UPGRADABLE
-                                                          : ILK__SHARE_WRITE;
+    switch (kind) {
+    case ILK__READ:
+    case ILK__READ_FURTHER:
+        return ILK__SHARE_READ;
+    case ILK__UPGRADABLE:
+        return ILK__SHARE_UPGRADABLE;
+    case ILK__UPGRADE:
+        return ILK__SHARE_UPGRADE;
+    case ILK__WRITE:
+        break;
+    }
+    return ILK__SHARE_WRITE;
 }
 
 /* ---- Beginning and end ---- */
@@ -155,31 +170,28 @@ void ilk_rwlock_destroy(ilk_rwlock *lock) {
 
 /* ---- Taking ---- */
 
-/* `section` is for READ alone, and may be NULL. */
+/* `section` is for READ alone, and may be NULL. `watch`: NULL, or of the acquisition. */
 static ilk_status take_plainly(ilk_rwlock *lock, enum ilk__rwlock_kind kind, ilk__read_section *section,
-                               uint64_t deadline_ns, const char *call) {
-    return section != NULL ? ilk__rwlock_read_until(lock, section, deadline_ns, call)
-                           : ilk__rwlock_take_until(lock, kind, deadline_ns, call);
+                               uint64_t deadline_ns, const char *call, struct ilk__watch *watch) {
+    return section != NULL ? ilk__rwlock_read_until(lock, section, deadline_ns, call, watch)
+                           : ilk__rwlock_take_until(lock, kind, deadline_ns, call, watch);
 }
 
 ILK_COLD static ilk_status take_watched(ilk_rwlock *lock, enum ilk__rwlock_kind kind,
                                         ilk__read_section *section, uint64_t deadline_ns, const char *call,
                                         const void *site) {
-    const bool upgrades = kind == ILK__UPGRADE;
     struct ilk__watch watch;
-    ilk__watch_begin(&watch, lock, ILK_OBJECT_RWLOCK, share_for(kind), upgrades, deadline_ns, site);
-    if (!ilk__rwlock_admits_now(lock, kind)) {
-        ilk__watch_contends(&watch);
-    }
-    const ilk_status status = take_plainly(lock, kind, section, deadline_ns, call);
-    ilk__watch_end(&watch, status == ILK_OK, upgrades);
+    ilk__watch_begin(&watch, lock, ILK_OBJECT_RWLOCK, share_for(kind), ilk__mode_is_plain(lock), deadline_ns,
+                     site);
+    const ilk_status status = take_plainly(lock, kind, section, deadline_ns, call, &watch);
+    ilk__watch_end(&watch, status == ILK_OK);
     return status;
 }
 
 static ilk_status take_until(ilk_rwlock *lock, enum ilk__rwlock_kind kind, ilk__read_section *section,
                              uint64_t deadline_ns, const char *call, const void *site) {
     return rwlock_is_watched(lock) ? take_watched(lock, kind, section, deadline_ns, call, site)
-                                   : take_plainly(lock, kind, section, deadline_ns, call);
+                                   : take_plainly(lock, kind, section, deadline_ns, call, NULL);
 }
 
 static ilk_status lock_until(ilk_rwlock *lock, enum ilk__rwlock_kind kind, uint64_t deadline_ns,
@@ -249,7 +261,7 @@ ILK_NOINLINE ilk_status ilk_rwlock_upgrade_until(ilk_rwlock *lock, uint64_t dead
 
 ILK_NOINLINE void ilk__rwlock_unlock_slow(ilk_rwlock *lock, enum ilk__rwlock_kind kind) {
     if (rwlock_is_watched_already(lock)) {
-        ilk__watch_release(lock, share_for(kind), ilk__mode_is_plain(lock), ILK__CALLER);
+        ilk__watch_release(lock, share_for(kind), ILK__CALLER);
     }
     ilk__rwlock_leave_as(lock, kind);
 }

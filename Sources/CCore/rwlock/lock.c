@@ -5,6 +5,7 @@
  */
 #include "rwlock/lock.h"
 #include "diagnostics/misuse.h"
+#include "diagnostics/observe.h"
 #include "platform/clock.h"
 #include "platform/reaches.h"
 #include "rwlock/awaited.h"
@@ -108,13 +109,25 @@ static void report_wait_for_self(const ilk_rwlock *lock, enum ilk__rwlock_kind k
     }
 }
 
+/* The thread will wait. A reader is held back by a writer alone. */
+ILK_COLD static void tell_watch(struct ilk__watch *watch, const ilk_rwlock *lock, enum ilk__rwlock_kind kind) {
+    const bool reads = kind == ILK__READ || kind == ILK__READ_FURTHER || kind == ILK__UPGRADABLE;
+    ilk__watch_contends(watch, reads && !admits(ilk__rwlock_probe(lock), ILK__READ));
+}
+
 static bool is_behind_the_other_kind(uint32_t word, enum ilk__rwlock_kind kind) {
     return (kind == ILK__READ && (word & ILK__RWLOCK_WRITER) != 0) ||
            (kind == ILK__WRITE && (word & ILK__RWLOCK_READERS) != 0);
 }
 
 static ilk_status wait_until(ilk_rwlock *lock, enum ilk__rwlock_kind kind, uint64_t deadline_ns,
-                             const char *call) {
+                             const char *call, struct ilk__watch *watch) {
+    if (watch != NULL) {
+        if (enter_if_admitted(lock, kind, call)) {
+            return ILK_OK;
+        }
+        tell_watch(watch, lock, kind);
+    }
     /* A side that comes and goes leaves gaps too short for a spin: queued, a thread holds it back. */
     int behind = 0;
     for (int probe = 0; probe < ILK__SPIN_RWLOCK.probes && behind < PROBES_BEHIND_OTHERS; probe++) {
@@ -153,13 +166,16 @@ static ilk_status wait_until(ilk_rwlock *lock, enum ilk__rwlock_kind kind, uint6
 /* With WRITER up: waits for the readers in slots and decides the mode. ILK_TIMEDOUT: WRITER is given up
  * again, for `instead`. */
 static ilk_status drain_until(ilk_rwlock *lock, uint32_t word, bool probes, uint32_t instead,
-                              uint64_t deadline_ns, const char *call) {
+                              uint64_t deadline_ns, const char *call, struct ilk__watch *watch) {
     report_wait_for_self(lock, ILK__UPGRADE, deadline_ns, call);
     uint32_t paid = 0;
     if ((word & ILK__RWLOCK_FENCE_FREE) != 0) {
         uint64_t start = ilk__clock_ticks();
         ilk__fence_heavy();
         paid = (uint32_t)(ilk__clock_ticks() - start) | 1;
+    }
+    if (watch != NULL && ilk__slots_hold(lock)) {
+        tell_watch(watch, lock, ILK__WRITE);
     }
     uint64_t start = probes ? ilk__clock_ticks() : 0;
     if (ilk__slots_wait_empty(lock, deadline_ns) != ILK_OK) {
@@ -175,7 +191,7 @@ static ilk_status drain_until(ilk_rwlock *lock, uint32_t word, bool probes, uint
 }
 
 ILK_NOINLINE static void drain(ilk_rwlock *lock, uint32_t word, bool probes) {
-    (void)drain_until(lock, word, probes, 0, ILK_FOREVER, "ilk_rwlock_write_lock");
+    (void)drain_until(lock, word, probes, 0, ILK_FOREVER, "ilk_rwlock_write_lock", NULL);
 }
 
 void ilk__rwlock_drain(ilk_rwlock *lock, uint32_t word) {
@@ -187,10 +203,11 @@ void ilk__rwlock_drain(ilk_rwlock *lock, uint32_t word) {
 }
 
 /* The second half of taking the write side; as drain_until. */
-static ilk_status finish_write(ilk_rwlock *lock, uint32_t instead, uint64_t deadline_ns, const char *call) {
+static ilk_status finish_write(ilk_rwlock *lock, uint32_t instead, uint64_t deadline_ns, const char *call,
+                               struct ilk__watch *watch) {
     uint32_t word = ilk__rwlock_probe(lock);
     return (word & ILK__RWLOCK_SLOTS) != 0
-               ? drain_until(lock, word, ilk__mode_count_write(lock, word), instead, deadline_ns, call)
+               ? drain_until(lock, word, ilk__mode_count_write(lock, word), instead, deadline_ns, call, watch)
                : ILK_OK;
 }
 
@@ -237,35 +254,35 @@ void ilk__rwlock_require_writer(const ilk_rwlock *lock, const char *call) {
 }
 
 ilk_status ilk__rwlock_read_until(ilk_rwlock *lock, ilk__read_section *section, uint64_t deadline_ns,
-                                  const char *call) {
+                                  const char *call, struct ilk__watch *watch) {
     ilk__mode_decide(lock);
     if (ilk__rwlock_try_read_fast(lock, section)) {
         return ILK_OK;
     }
     const ilk__read_section counted = {NULL, 0};
     *section = counted;
-    return wait_until(lock, ILK__READ, deadline_ns, call);
+    return wait_until(lock, ILK__READ, deadline_ns, call, watch);
 }
 
 ilk_status ilk__rwlock_take_until(ilk_rwlock *lock, enum ilk__rwlock_kind kind, uint64_t deadline_ns,
-                                  const char *call) {
+                                  const char *call, struct ilk__watch *watch) {
     ilk__read_section section;
     switch (kind) {
     case ILK__READ:
     case ILK__READ_FURTHER:
-        return ilk__rwlock_read_until(lock, &section, deadline_ns, call);
+        return ilk__rwlock_read_until(lock, &section, deadline_ns, call, watch);
     case ILK__UPGRADABLE:
-        return wait_until(lock, kind, deadline_ns, call);
+        return wait_until(lock, kind, deadline_ns, call, watch);
     case ILK__UPGRADE:
         require_share(lock, ILK__RWLOCK_UPGRADABLE, call);
         break;
     case ILK__WRITE:
         break;
     }
-    if (wait_until(lock, kind, deadline_ns, call) != ILK_OK) {
+    if (wait_until(lock, kind, deadline_ns, call, watch) != ILK_OK) {
         return ILK_TIMEDOUT;
     }
-    return finish_write(lock, kind == ILK__UPGRADE ? ILK__RWLOCK_UPGRADABLE : 0, deadline_ns, call);
+    return finish_write(lock, kind == ILK__UPGRADE ? ILK__RWLOCK_UPGRADABLE : 0, deadline_ns, call, watch);
 }
 
 bool ilk__rwlock_try_take(ilk_rwlock *lock, enum ilk__rwlock_kind kind) ILK_NONBLOCKING {
@@ -277,10 +294,6 @@ bool ilk__rwlock_try_take(ilk_rwlock *lock, enum ilk__rwlock_kind kind) ILK_NONB
     }
     (void)ilk__slots_visit(lock);
     return enter_if_admitted(lock, ILK__READ, "ilk_rwlock_try_read_lock");
-}
-
-bool ilk__rwlock_admits_now(const ilk_rwlock *lock, enum ilk__rwlock_kind kind) {
-    return admits(ilk__rwlock_probe(lock), kind);
 }
 
 /* What the lock guards may have changed: wakes those whose condition holds now. */

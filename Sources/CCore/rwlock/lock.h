@@ -7,16 +7,17 @@
 
 #include <interlock/inline/rwlock.h>
 
-/* Takes the lock for reading until `deadline_ns` at most, and says how the reader came in. Misuse is that of `call`. */
+struct ilk__watch;
+
+/* Takes the lock for reading until `deadline_ns` at most, and says how the reader came in. Misuse is that of `call`.
+ * `watch`: of the acquisition, if it is watched; else NULL. */
 ilk_status ilk__rwlock_read_until(ilk_rwlock *lock, ilk__read_section *section, uint64_t deadline_ns,
-                                  const char *call);
+                                  const char *call, struct ilk__watch *watch);
 /* With WRITE and UPGRADE, waits for the readers in slots too. */
 ilk_status ilk__rwlock_take_until(ilk_rwlock *lock, enum ilk__rwlock_kind kind, uint64_t deadline_ns,
-                                  const char *call);
+                                  const char *call, struct ilk__watch *watch);
 /* For READ, READ_FURTHER and WRITE. */
 bool ilk__rwlock_try_take(ilk_rwlock *lock, enum ilk__rwlock_kind kind) ILK_NONBLOCKING;
-/* A hint: would `kind` come in without waiting? */
-bool ilk__rwlock_admits_now(const ilk_rwlock *lock, enum ilk__rwlock_kind kind);
 
 void ilk__rwlock_leave_as(ilk_rwlock *lock, enum ilk__rwlock_kind kind);
 void ilk__rwlock_leave_write_for_read(ilk_rwlock *lock);

@@ -25,6 +25,7 @@
  */
 #include "diagnostics/misuse.h"
 #include "diagnostics/observe.h"
+#include "diagnostics/tables.h"
 #include "platform/identity.h"
 #include "platform/reaches.h"
 #include "sync/mutex_awaited.h"
@@ -46,8 +47,7 @@ static const uint32_t MUTEX_FRESH = UINT32_C(0x80000000); /* made by ILK_MUTEX_I
 _Static_assert(ILK_MUTEX_FORKS == ILK__EARLIER_IDS, "what the header says is what is remembered");
 
 static bool is_set(const ilk_mutex *mutex, uint32_t settings) ILK_NONBLOCKING {
-    /* MX10 relaxed: each bit is a setting by itself; which thread clears MUTEX_FRESH is decided by a
-     * read-modify-write. */
+    /* MX10 relaxed: each bit is a setting by itself. */
     return (ilk_atomic_load(&mutex->settings, memory_order_relaxed) & settings) != 0;
 }
 
@@ -57,94 +57,94 @@ static bool inherits(const ilk_mutex *mutex) ILK_NONBLOCKING {
 
 /* ---- Diagnosis ---- */
 
-/* The settings first: a call that sees SLOW asks in any case. */
+/* The settings first: a call that sees SLOW asks them. */
 static void mutex_watch(ilk_mutex *mutex) {
     ilk_atomic_fetch_or(&mutex->settings, MUTEX_WATCHED, memory_order_relaxed); /* MX10 */
-    /* MX12 release, pairs with MX11: the mutex is watched alone before SLOW says so. */
-    ilk_atomic_fetch_or(&mutex->word, MUTEX_SLOW, memory_order_release);
-}
-
-static void mutex_stop_watching(ilk_mutex *mutex, bool owns, bool may_wait) {
-    const uint32_t settings =
-        ilk_atomic_fetch_and(&mutex->settings, ~MUTEX_WATCHED, memory_order_relaxed); /* MX10 */
-    const bool is_needless = owns && (settings & MUTEX_AWAITED) == 0;
-    /* MX11 acquire, pairs with MX12.
-     * Carries: that the mutex is watched alone.
-     * If weaker: a call of ilk_mutex_observe beside this one is lost. */
-    ilk_atomic_fetch_and(&mutex->word, is_needless ? ~MUTEX_SLOW : UINT32_MAX, memory_order_acquire);
-    if (!ilk__object_forget_unwatched(mutex, may_wait)) {
-        mutex_watch(mutex);
-    }
-}
-
-/* SLOW is up for those that wait for a condition alone: there is nothing to stop. */
-static bool is_up_for_waiters(uint32_t settings) ILK_NONBLOCKING {
-    return (settings & (MUTEX_AWAITED | MUTEX_FRESH | MUTEX_WATCHED)) == MUTEX_AWAITED;
-}
-
-/* With SLOW, or WATCHED where the kernel has dropped that. */
-ILK_COLD static bool mutex_decide_watching(ilk_mutex *mutex) {
-    const uint32_t settings =
-        ilk_atomic_fetch_and(&mutex->settings, ~MUTEX_FRESH, memory_order_relaxed); /* MX10 */
-    const bool is_fresh = (settings & MUTEX_FRESH) != 0;
-    /* All are watched that were made since. SLOW alone may be up for threads that wait for a condition. */
-    const bool is_wanted = ((settings & (MUTEX_FRESH | MUTEX_WATCHED)) != 0 && ilk__diagnoses_all()) ||
-                           ilk__object_is_watched_at(mutex);
-    if (!is_wanted && is_up_for_waiters(settings)) {
-        return false;
-    }
-    if (!is_wanted ||
-        (is_fresh && ilk__object_begin(mutex, ILK_OBJECT_MUTEX, ILK__WATCHES_KEPT, 0) == NULL)) {
-        mutex_stop_watching(mutex, false, true);
-        return false;
-    }
-    /* MX13 relaxed: once more what MX12 has published. */
+    /* MX13 relaxed: a hint to ask the settings. */
     ilk_atomic_fetch_or(&mutex->word, MUTEX_SLOW, memory_order_relaxed);
+}
+
+/* Whether diagnosis is to be asked: SLOW alone may be up for threads that wait for a condition. */
+static bool is_marked(const ilk_mutex *mutex) ILK_NONBLOCKING {
+    return is_set(mutex, MUTEX_FRESH | MUTEX_WATCHED);
+}
+
+static bool mutex_is_fresh(const ilk_mutex *mutex) ILK_NONBLOCKING {
+    /* MX11 acquire, pairs with MX12.
+     * Carries: the end of the object that was at its address.
+     * If weaker: what this thread takes is held of that one. */
+    return (ilk_atomic_load(&mutex->settings, memory_order_acquire) & MUTEX_FRESH) != 0;
+}
+
+/* Whether the mutex is watched. The table forgets one that is not, and one that was at the address of a fresh mutex.
+ * What is not wanted any more goes with the tables locked: with SLOW, one that stays in the table would lose calls. */
+static bool mutex_settle(ilk_mutex *mutex, bool owns, bool may_wait) {
+    sigset_t before;
+    if (!ilk__tables_lock_if(&before, may_wait)) {
+        return false;
+    }
+    const bool is_watched = ilk__object_settle(mutex, mutex_is_fresh(mutex)) ||
+                            (is_marked(mutex) && ilk__diagnoses_all());
+    /* MX12 release, pairs with MX11. Only with the tables locked. */
+    const uint32_t settings = ilk_atomic_fetch_and(
+        &mutex->settings, is_watched ? ~MUTEX_FRESH : ~(MUTEX_FRESH | MUTEX_WATCHED), memory_order_release);
+    if (is_watched) {
+        mutex_watch(mutex);
+    } else if (owns && (settings & MUTEX_AWAITED) == 0) {
+        ilk_atomic_fetch_and(&mutex->word, ~MUTEX_SLOW, memory_order_relaxed); /* MX13 */
+    }
+    ilk__tables_unlock(&before);
+    return is_watched;
+}
+
+static bool mutex_is_wanted(const ilk_mutex *mutex) ILK_NONBLOCKING {
+    return (is_marked(mutex) && ilk__diagnoses_all()) || ilk__object_is_watched_at(mutex);
+}
+
+ILK_COLD static bool mutex_decide_watching(ilk_mutex *mutex) {
+    if (mutex_is_fresh(mutex) || !mutex_is_wanted(mutex)) {
+        return mutex_settle(mutex, false, true);
+    }
+    ilk_atomic_fetch_or(&mutex->word, MUTEX_SLOW, memory_order_relaxed); /* MX13 */
     return true;
 }
 
-/* `seen`: what the word held. */
-static bool mutex_may_be_watched(const ilk_mutex *mutex, uint32_t seen) ILK_NONBLOCKING {
-    const uint32_t settings = ilk_atomic_load(&mutex->settings, memory_order_relaxed); /* MX10 */
-    return ILK_UNLIKELY((seen & MUTEX_SLOW) != 0 || (settings & MUTEX_WATCHED) != 0);
-}
-
-static bool mutex_is_watched(ilk_mutex *mutex, uint32_t seen) {
-    return mutex_may_be_watched(mutex, seen) && mutex_decide_watching(mutex);
+static bool mutex_is_watched(ilk_mutex *mutex) {
+    return ILK_UNLIKELY(is_marked(mutex)) && mutex_decide_watching(mutex);
 }
 
 /* Likewise, for calls that a signal handler makes: allocates nothing and does not block. A mutex whose
  * first call one is is met by the next that may wait. */
 ILK_TRUSTED_NONBLOCKING_BEGIN
 ILK_COLD static bool mutex_is_known(ilk_mutex *mutex, bool owns) ILK_NONBLOCKING {
-    const uint32_t settings = ilk_atomic_load(&mutex->settings, memory_order_relaxed); /* MX10 */
-    const struct ilk__object *object = (settings & MUTEX_FRESH) != 0 ? NULL : ilk__object_find(mutex);
-    const bool is_watched = object != NULL && ilk__object_watches(object) != 0;
-    if (!is_watched && !ilk__diagnoses_all() && !is_up_for_waiters(settings)) {
-        ilk_atomic_fetch_and(&mutex->settings, ~MUTEX_FRESH, memory_order_relaxed); /* MX10 */
-        mutex_stop_watching(mutex, owns, false);
+    if (!is_marked(mutex) && is_set(mutex, MUTEX_AWAITED)) {
+        return false;
     }
-    if (is_watched) {
-        ilk_atomic_fetch_or(&mutex->word, MUTEX_SLOW, memory_order_relaxed); /* MX13 */
+    if (!mutex_is_wanted(mutex)) {
+        (void)mutex_settle(mutex, owns, false);
     }
-    return is_watched;
+    if (mutex_is_fresh(mutex) || !is_marked(mutex) || ilk__object_find(mutex) == NULL) {
+        return false;
+    }
+    ilk_atomic_fetch_or(&mutex->word, MUTEX_SLOW, memory_order_relaxed); /* MX13 */
+    return true; /* also of what is not watched, and stays in the table while that is locked */
 }
 ILK_TRUSTED_NONBLOCKING_END
 
-static bool mutex_is_watched_already(ilk_mutex *mutex, uint32_t seen, bool owns) ILK_NONBLOCKING {
-    return mutex_may_be_watched(mutex, seen) && mutex_is_known(mutex, owns);
-}
-
 ilk_status ilk_mutex_observe(ilk_mutex *mutex, uint32_t what) {
-    if ((what & ILK_DIAGNOSE_ALL) == 0 && !ilk__diagnoses_all()) {
+    const bool is_wanted = (what & ILK_DIAGNOSE_ALL) != 0 || ilk__diagnoses_all();
+    if (!is_wanted) {
         ilk__object_forget(mutex);
-        mutex_stop_watching(mutex, false, true);
+    }
+    if (!is_wanted || mutex_is_fresh(mutex)) {
+        (void)mutex_settle(mutex, false, true);
+    }
+    if (!is_wanted) {
         return ILK_OK;
     }
-    if (ilk__object_watch(mutex, ILK_OBJECT_MUTEX, what, 0) == NULL) {
+    if (ilk__object_watch(mutex, ILK_OBJECT_MUTEX, what) == NULL) {
         return ILK_NOMEM;
     }
-    ilk_atomic_fetch_and(&mutex->settings, ~MUTEX_FRESH, memory_order_relaxed); /* MX10 */
     mutex_watch(mutex);
     return ILK_OK;
 }
@@ -240,11 +240,12 @@ ILK_COLD static ilk_status lock_watched(ilk_mutex *mutex, uint32_t self, uint32_
                                         const char *call, const void *site) {
     struct ilk__watch watch;
     ilk__watch_begin(&watch, mutex, ILK_OBJECT_MUTEX, ILK__SHARE_WRITE, false, deadline_ns, site);
-    if ((seen & MUTEX_OWNER) != 0) {
-        ilk__watch_contends(&watch);
+    ilk_status status = ILK_OK;
+    if (!take_if_free(mutex, &seen, self)) {
+        ilk__watch_contends(&watch, false);
+        status = wait_for_owner(mutex, self, seen, deadline_ns, call);
     }
-    const ilk_status status = wait_for_owner(mutex, self, seen, deadline_ns, call);
-    ilk__watch_end(&watch, status == ILK_OK, false);
+    ilk__watch_end(&watch, status == ILK_OK);
     if (status == ILK_OK && inherits(mutex)) {
         ilk_atomic_fetch_or(&mutex->word, MUTEX_SLOW, memory_order_relaxed); /* MX13 */
     }
@@ -266,7 +267,7 @@ static ILK_NOINLINE ilk_status lock_taken(ilk_mutex *mutex, uint32_t self, uint3
         return ILK_OK;
     }
     const bool is_own = names_me(seen, self); /* reported as misuse, which tells more */
-    return !is_own && mutex_is_watched(mutex, seen) ? lock_watched(mutex, self, seen, deadline_ns, call, site)
+    return !is_own && mutex_is_watched(mutex) ? lock_watched(mutex, self, seen, deadline_ns, call, site)
                                                     : wait_for_owner(mutex, self, seen, deadline_ns, call);
 }
 
@@ -290,7 +291,7 @@ ILK_COLD static bool try_lock_taken(ilk_mutex *mutex, uint32_t seen, const void 
     if (seen != MUTEX_SLOW) {
         return false;
     }
-    const bool watched = mutex_is_watched_already(mutex, seen, false);
+    const bool watched = mutex_is_known(mutex, false);
     const uint32_t self = ilk__thread_id();
     while (!take_if_free(mutex, &seen, self)) {
         if ((seen & ~MUTEX_SLOW) != 0) {
@@ -371,8 +372,8 @@ static void unlock_inherited(ilk_mutex *mutex, uint32_t self) {
 /* `seen`: what it holds beside the caller's id. */
 static ILK_NOINLINE void unlock_marked(ilk_mutex *mutex, uint32_t self, uint32_t seen, const void *site) {
     require_owner(mutex, self, seen, "ilk_mutex_unlock");
-    if (mutex_is_watched_already(mutex, seen, true)) {
-        ilk__watch_release(mutex, ILK__SHARE_WRITE, false, site);
+    if (mutex_is_known(mutex, true)) {
+        ilk__watch_release(mutex, ILK__SHARE_WRITE, site);
     }
     const bool inherited = inherits(mutex);
     if (inherited && (seen & MUTEX_OWNER) == self) {

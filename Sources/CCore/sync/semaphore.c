@@ -6,6 +6,7 @@
 #include "diagnostics/misuse.h"
 #include "diagnostics/names.h"
 #include "diagnostics/observe.h"
+#include "diagnostics/tables.h"
 #include "sync/semaphore_queue.h"
 #include <interlock/semaphore.h>
 #include <stddef.h>
@@ -15,14 +16,14 @@ static void semaphore_begin(ilk_semaphore *semaphore, uint32_t permits, uint32_t
         ilk__misuse(call, semaphore, "%u permits; a semaphore holds at most %u", (unsigned)permits,
                     (unsigned)ILK_SEMAPHORE_MAX);
     }
-    ilk__object_forget(semaphore);
-    const bool watched = ilk__diagnoses_all() && ilk__object_begin(semaphore, ILK_OBJECT_SEMAPHORE, 0,
-                                                                   permits == 1 ? ILK__IS_PERMIT : 0) != NULL;
-    const uint32_t word = permits * ILK__SEMAPHORE_ONE_PERMIT + (watched ? ILK__SEMAPHORE_OBSERVED : 0);
     /* SE5 relaxed: not shared yet. */
-    ilk_atomic_store(&semaphore->word, word, memory_order_relaxed);
+    ilk_atomic_store(&semaphore->word, permits * ILK__SEMAPHORE_ONE_PERMIT, memory_order_relaxed);
     ilk_atomic_store(&semaphore->queue, queue, memory_order_relaxed); /* SE5 */
     TAILQ_INIT(&semaphore->waiters);
+    ilk__object_forget(semaphore);
+    if (ilk__diagnoses_all()) {
+        (void)ilk_semaphore_observe(semaphore, 0);
+    }
 }
 
 void ilk_semaphore_init(ilk_semaphore *semaphore, uint32_t permits) {
@@ -45,31 +46,28 @@ void ilk_semaphore_destroy(ilk_semaphore *semaphore) {
 
 /* ---- Diagnosis ---- */
 
-static void semaphore_stop_watching(ilk_semaphore *semaphore, bool may_wait) {
-    /* SE9 acquire, pairs with SE10.
-     * Carries: that the semaphore is watched alone.
-     * If weaker: a call of ilk_semaphore_observe beside this one is lost. */
-    ilk_atomic_fetch_and(&semaphore->word, ~ILK__SEMAPHORE_OBSERVED, memory_order_acquire);
-    if (!ilk__object_forget_unwatched(semaphore, may_wait)) {
-        /* SE11 relaxed: once more what SE10 has published. */
-        ilk_atomic_fetch_or(&semaphore->word, ILK__SEMAPHORE_OBSERVED, memory_order_relaxed);
+/* Whether the semaphore is watched. OBSERVED, which ILK_SEMAPHORE_INIT sets too, goes with the tables locked as they
+ * forget the semaphore: one that stays would lose calls. */
+static bool semaphore_settle(ilk_semaphore *semaphore, bool may_wait) {
+    sigset_t before;
+    if (!ilk__tables_lock_if(&before, may_wait)) {
+        return false;
     }
+    const bool is_watched = ilk__object_settle(semaphore, false) || ilk__diagnoses_all();
+    if (!is_watched) {
+        /* SE9 relaxed: the mutex of the tables orders it with SE10, which follows a lock of them. */
+        ilk_atomic_fetch_and(&semaphore->word, ~ILK__SEMAPHORE_OBSERVED, memory_order_relaxed);
+    }
+    ilk__tables_unlock(&before);
+    return is_watched;
 }
 
-/* With OBSERVED, which goes once the semaphore is not to be watched, or not any more. ILK_SEMAPHORE_INIT sets it: the
- * first call asks. */
+static bool semaphore_is_wanted(const ilk_semaphore *semaphore) ILK_NONBLOCKING {
+    return ilk__diagnoses_all() || ilk__object_is_watched_at(semaphore);
+}
+
 ILK_COLD static bool semaphore_decide_watching(ilk_semaphore *semaphore) {
-    const struct ilk__object *object = ilk__object_find(semaphore);
-    if (object == NULL && ilk__diagnoses_all()) {
-        uint32_t word = ilk_atomic_load(&semaphore->word, memory_order_relaxed); /* SE1 */
-        object = ilk__object_begin_once(semaphore, ILK_OBJECT_SEMAPHORE,
-                                        ilk__semaphore_permits(word) == 1 ? ILK__IS_PERMIT : 0);
-    }
-    if (object != NULL && ilk__object_watches(object) != 0) {
-        return true;
-    }
-    semaphore_stop_watching(semaphore, true);
-    return false;
+    return semaphore_is_wanted(semaphore) || semaphore_settle(semaphore, true);
 }
 
 static bool semaphore_is_watched(ilk_semaphore *semaphore) {
@@ -81,12 +79,10 @@ static bool semaphore_is_watched(ilk_semaphore *semaphore) {
  * one is is met by the next that may wait. */
 ILK_TRUSTED_NONBLOCKING_BEGIN
 ILK_COLD static bool semaphore_is_known(ilk_semaphore *semaphore) ILK_NONBLOCKING {
-    const struct ilk__object *object = ilk__object_find(semaphore);
-    const bool is_watched = object != NULL && ilk__object_watches(object) != 0;
-    if (!is_watched && !ilk__diagnoses_all()) {
-        semaphore_stop_watching(semaphore, false);
+    if (!semaphore_is_wanted(semaphore)) {
+        (void)semaphore_settle(semaphore, false);
     }
-    return is_watched;
+    return ilk__object_find(semaphore) != NULL; /* also if it is not watched, and stays while the table is locked */
 }
 ILK_TRUSTED_NONBLOCKING_END
 
@@ -96,15 +92,34 @@ static bool semaphore_is_watched_already(ilk_semaphore *semaphore) ILK_NONBLOCKI
 }
 
 ilk_status ilk_semaphore_observe(ilk_semaphore *semaphore, uint32_t what) {
-    uint32_t word = ilk_atomic_load(&semaphore->word, memory_order_relaxed); /* SE1 */
-    const uint32_t traits = ilk__semaphore_permits(word) == 1 ? ILK__IS_PERMIT : 0;
-    if (ilk__object_watch(semaphore, ILK_OBJECT_SEMAPHORE, what, traits) == NULL) {
+    const bool is_wanted = (what & ILK_DIAGNOSE_ALL) != 0 || ilk__diagnoses_all();
+    if (!is_wanted) {
+        ilk__object_forget(semaphore);
+        (void)semaphore_settle(semaphore, true);
+        return ILK_OK;
+    }
+    if (ilk__object_watch(semaphore, ILK_OBJECT_SEMAPHORE, what) == NULL) {
         return ILK_NOMEM;
     }
-    /* SE10 release, pairs with SE9: the semaphore is watched alone before OBSERVED says so. */
-    ilk_atomic_fetch_or(&semaphore->word, ILK__SEMAPHORE_OBSERVED, memory_order_release);
-    (void)semaphore_decide_watching(semaphore);
+    /* SE10 relaxed: a hint to ask the table, which SE9 takes away as the table forgets the semaphore. */
+    ilk_atomic_fetch_or(&semaphore->word, ILK__SEMAPHORE_OBSERVED, memory_order_relaxed);
     return ILK_OK;
+}
+
+/* The calling thread has taken a permit, or will give `given`. While a thread holds the permit of a semaphore that serves
+ * as a lock, there is no other. */
+static void see_permits(ilk_semaphore *semaphore, uint32_t given) ILK_NONBLOCKING {
+    uint32_t word = ilk_atomic_load(&semaphore->word, memory_order_relaxed); /* SE1 */
+    if (given > 1 || ilk__semaphore_permits(word) != 0) {
+        ilk__watch_permits(semaphore);
+    }
+}
+
+static void semaphore_end_wait(ilk_semaphore *semaphore, struct ilk__watch *watch, bool is_taken) {
+    ilk__watch_end(watch, is_taken);
+    if (is_taken) {
+        see_permits(semaphore, 0);
+    }
 }
 
 ILK_NOINLINE bool ilk__semaphore_ask_slow(ilk_semaphore *semaphore) {
@@ -115,7 +130,7 @@ ILK_NOINLINE bool ilk__semaphore_ask_slow(ilk_semaphore *semaphore) {
     ilk__watch_begin(&watch, semaphore, ILK_OBJECT_SEMAPHORE, ILK__SHARE_WRITE, false, ILK_FOREVER,
                      ILK__CALLER);
     const bool is_taken = ilk__semaphore_take(semaphore);
-    ilk__watch_end(&watch, is_taken, false);
+    semaphore_end_wait(semaphore, &watch, is_taken);
     return is_taken;
 }
 
@@ -123,12 +138,12 @@ static ilk_status semaphore_wait_watched(ilk_semaphore *semaphore, uint64_t dead
     struct ilk__watch watch;
     ilk__watch_begin(&watch, semaphore, ILK_OBJECT_SEMAPHORE, ILK__SHARE_WRITE, false, deadline_ns, site);
     if (ilk__semaphore_take(semaphore)) {
-        ilk__watch_end(&watch, true, false);
+        semaphore_end_wait(semaphore, &watch, true);
         return ILK_OK;
     }
-    ilk__watch_contends(&watch);
+    ilk__watch_contends(&watch, false);
     const ilk_status status = ilk__semaphore_wait_until(semaphore, deadline_ns);
-    ilk__watch_end(&watch, status == ILK_OK, false);
+    semaphore_end_wait(semaphore, &watch, status == ILK_OK);
     return status;
 }
 
@@ -144,6 +159,7 @@ ILK_NOINLINE bool ilk__semaphore_try_wait_slow(ilk_semaphore *semaphore) ILK_NON
     const bool is_taken = ilk__semaphore_take(semaphore);
     if (is_taken && watched) {
         ilk__watch_taken(semaphore, ILK__SHARE_WRITE, ILK__CALLER);
+        see_permits(semaphore, 0);
     }
     return is_taken;
 }
@@ -160,7 +176,8 @@ ILK_NOINLINE void ilk__semaphore_signal_slow(ilk_semaphore *semaphore, uint32_t 
         return;
     }
     if (semaphore_is_watched_already(semaphore)) {
-        ilk__watch_release(semaphore, ILK__SHARE_WRITE, true, ILK__CALLER);
+        see_permits(semaphore, permits);
+        ilk__watch_release(semaphore, ILK__SHARE_WRITE, ILK__CALLER);
     }
     ilk__semaphore_give(semaphore, permits, NULL);
 }
@@ -173,11 +190,12 @@ ILK_NOINLINE bool ilk_semaphore_try_signal(ilk_semaphore *semaphore, uint32_t pe
     struct ilk__watch watch;
     const bool watched = semaphore_is_watched_already(semaphore);
     if (watched) {
+        see_permits(semaphore, permits);
         ilk__watch_release_begin(&watch, semaphore);
     }
     ilk__semaphore_give(semaphore, permits, &fits); /* the semaphore may be gone (D) */
     if (watched && fits) {
-        ilk__watch_release_end(&watch, ILK__SHARE_WRITE, true, ILK__CALLER);
+        ilk__watch_release_end(&watch, ILK__SHARE_WRITE, ILK__CALLER);
     }
     return fits;
 }

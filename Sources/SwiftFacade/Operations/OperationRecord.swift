@@ -159,14 +159,14 @@ struct OperationRecord {
         case work(OperationWork)
         /// The operation was made without any.
         case none
-        /// It ended before the work could begin.
-        case ended
+        /// It ended before the work could begin: the work is to be freed under no lock.
+        case ended(OperationWork?)
     }
 
     /// The work, once.
     mutating func takeWork() -> Taken {
         let body = held.body.take()
-        if ending != nil { return .ended }
+        if ending != nil { return .ended(body) }
         return body.map(Taken.work) ?? .none
     }
 

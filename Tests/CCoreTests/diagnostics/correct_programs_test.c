@@ -3,12 +3,15 @@
  * Correct programs are silent: a report of one that cannot deadlock is a defect. Each pattern runs in several threads.
  */
 /* contract: diagnostics.h */
+#include "diagnostics/objects.h"
 #include "diagnostics/reports.h"
+#include "diagnostics/tables.h"
 #include <interlock/inline/diagnose.h>
 #include <interlock/mutex.h>
 #include <interlock/rwlock.h>
 #include <interlock/semaphore.h>
 #include <interlock/spsc.h>
+#include <signal.h>
 #include <stdlib.h>
 
 enum { THREADS = 4 };
@@ -253,6 +256,10 @@ static void signal_room(void *unused) {
     ilk_semaphore_signal(&buffer.room, 1);
 }
 
+static void signal_one(void *permit) {
+    ilk_semaphore_signal(permit, 1);
+}
+
 /* Until a thread has given back what it took, a semaphore may be a signal. */
 TEST(a_permit_that_no_thread_has_given_back_is_no_lock_yet) {
     begin_reports();
@@ -289,7 +296,221 @@ TEST(a_semaphore_that_was_a_lock_may_become_a_signal) {
     ilk_semaphore_destroy(&buffer.room);
 }
 
+static void lock_in_both_orders(void (*take)(void), void (*give)(void)) {
+    take();
+    ilk_mutex_lock(&buffer.mutex);
+    ilk_mutex_unlock(&buffer.mutex);
+    give();
+    ilk_mutex_lock(&buffer.mutex);
+    take();
+    give();
+    ilk_mutex_unlock(&buffer.mutex);
+}
+static void wait_for_room(void) {
+    ilk_semaphore_wait(&buffer.room);
+}
+static void give_one(void) {
+    ilk_semaphore_signal(&buffer.room, 1);
+}
+static void try_to_give_one(void) {
+    check(ilk_semaphore_try_signal(&buffer.room, 1));
+}
+
+/* As many as are there, and once more by a thread that gives two where it took one. */
+TEST(semaphores_of_more_than_one_permit_are_silent) {
+    begin_reports();
+    ilk_mutex_init(&buffer.mutex, false);
+    for (uint32_t permits = 1; permits <= 3; permits++) {
+        ilk_semaphore_init(&buffer.room, permits);
+        if (permits == 1) {
+            ilk_semaphore_wait(&buffer.room);
+            ilk_semaphore_signal(&buffer.room, 2);
+        }
+        lock_in_both_orders(wait_for_room, give_one);
+        lock_in_both_orders(wait_for_room, try_to_give_one);
+        check_equal(reports.count, 0);
+        ilk_semaphore_wait(&buffer.room);
+        ilk_semaphore_wait(&buffer.room);
+        check_equal(reports.count, 0);
+        ilk_semaphore_destroy(&buffer.room);
+    }
+}
+
+/* A signal in the middle of a cycle of three. */
+TEST(a_cycle_through_a_signal_is_silent) {
+    begin_reports();
+    static ilk_mutex a, b;
+    ilk_mutex_init(&a, false);
+    ilk_mutex_init(&b, false);
+    ilk_semaphore_init(&buffer.room, 1);
+    ilk_mutex_lock(&a);
+    ilk_semaphore_wait(&buffer.room);
+    ilk_mutex_unlock(&a);
+    ilk_mutex_lock(&b);
+    ilk_mutex_unlock(&b);
+    ilk_mutex_lock(&b);
+    ilk_mutex_lock(&a);
+    check_equal(reports.count, 0);
+    ilk_mutex_unlock(&a);
+    ilk_mutex_unlock(&b);
+    ilk_semaphore_destroy(&buffer.room);
+}
+
+/* A thread is known to hold the first 32: permits that others have given back are not among them. */
+TEST(permits_given_back_by_others_leave_room_for_locks) {
+    enum { HELD_MOST = 32 };
+    static ilk_semaphore permits[HELD_MOST];
+    static ilk_mutex a, b;
+    begin_reports();
+    for (unsigned index = 0; index < HELD_MOST; index++) {
+        ilk_semaphore_init(&permits[index], 1);
+        ilk_semaphore_wait(&permits[index]);
+    }
+    for (unsigned index = 0; index < HELD_MOST; index++) {
+        struct thread other;
+        ilk_semaphore *permit = &permits[index];
+        thread_start(&other, signal_one, permit);
+        thread_join(&other);
+    }
+    ilk_mutex_init(&a, false);
+    ilk_mutex_init(&b, false);
+    lock_both(&a, &b);
+    check_equal(reports.count, 0);
+    lock_both(&b, &a);
+    check_equal(reports.count, 1);
+}
+
+/* ---- Plain locks, which another thread than took them may give up ---- */
+
+static ilk_rwlock plain;
+
+static void write_plain(void) {
+    ilk_rwlock_write_lock(&plain);
+}
+static void give_plain(void) {
+    ilk_rwlock_write_unlock(&plain);
+}
+static void give_plain_up(void *unused) {
+    ilk_rwlock_write_unlock(&plain);
+}
+static void read_plain_on(void *unused) {
+    ilk_rwlock_downgrade(&plain);
+    ilk_rwlock_read_unlock(&plain);
+}
+static void give_plain_up_to_the_sleeper(void *sleeper) {
+    thread_await_sleep(sleeper);
+    ilk_rwlock_write_unlock(&plain);
+}
+static void write_plain_twice(void *unused) {
+    ilk_rwlock_write_lock(&plain);
+    ilk_rwlock_write_lock(&plain);
+    ilk_rwlock_write_unlock(&plain);
+}
+
+TEST(plain_locks_that_another_thread_gives_up_are_silent) {
+    static thread_body *const gives[] = {give_plain_up, read_plain_on};
+    begin_reports();
+    ilk_mutex_init(&buffer.mutex, false);
+    for (unsigned index = 0; index < sizeof gives / sizeof *gives; index++) {
+        ilk_rwlock_init_plain(&plain);
+        ilk_rwlock_write_lock(&plain);
+        ilk_rwlock_write_unlock(&plain);
+        ilk_rwlock_write_lock(&plain);
+        struct thread other;
+        thread_start(&other, gives[index], NULL);
+        thread_join(&other);
+        lock_in_both_orders(write_plain, give_plain); /* it may be held, as far as is known */
+        check_equal(reports.count, 0);
+        ilk_rwlock_destroy(&plain);
+    }
+    struct thread other, sleeper;
+    ilk_rwlock_init_plain(&plain);
+    thread_start(&sleeper, write_plain_twice, NULL);
+    thread_start(&other, give_plain_up_to_the_sleeper, &sleeper);
+    thread_join(&sleeper);
+    thread_join(&other);
+    check_equal(reports.count, 0);
+    ilk_rwlock_destroy(&plain);
+}
+
+/* ---- Upgrades ---- */
+
+/* No writer comes between the thread that holds the lock upgradable and a reader: upgrades alone write it. */
+TEST(readers_beside_what_only_upgrades_write_are_silent) {
+    begin_reports();
+    static ilk_rwlock a;
+    ilk_rwlock_init(&a);
+    ilk_mutex_init(&buffer.mutex, false);
+    for (int round = 0; round < 2; round++) {
+        ilk_rwlock_upgradable_lock(&a);
+        ilk_mutex_lock(&buffer.mutex);
+        ilk_mutex_unlock(&buffer.mutex);
+        ilk_rwlock_upgrade(&a);
+        ilk_rwlock_write_unlock(&a);
+        ilk_mutex_lock(&buffer.mutex);
+        ilk_rwlock_read_lock(&a);
+        ilk_rwlock_read_unlock(&a);
+        ilk_mutex_unlock(&buffer.mutex);
+    }
+    check_equal(reports.count, 0);
+    ilk_rwlock_destroy(&a);
+}
+
 /* ---- Guards ---- */
+
+/* With each share that keeps threads apart. */
+TEST(orders_behind_a_guard_that_is_held_upgradable_are_silent) {
+    static void (*const takes[])(ilk_rwlock *) = {ilk_rwlock_upgradable_lock, ilk_rwlock_write_lock};
+    static void (*const gives[])(ilk_rwlock *) = {ilk_rwlock_upgradable_unlock, ilk_rwlock_write_unlock};
+    static ilk_rwlock keeper;
+    static ilk_mutex a, b;
+    begin_reports();
+    ilk_rwlock_init(&keeper);
+    ilk_mutex_init(&a, false);
+    ilk_mutex_init(&b, false);
+    for (unsigned round = 0; round < 4; round++) {
+        takes[round / 2](&keeper);
+        lock_both(round % 2 == 0 ? &a : &b, round % 2 == 0 ? &b : &a);
+        gives[round / 2](&keeper);
+    }
+    check_equal(reports.count, 0);
+    ilk_rwlock_destroy(&keeper);
+}
+
+static ilk_rwlock shared;
+static ilk_mutex beside;
+static void upgradable_then_mutex(void) {
+    ilk_rwlock_upgradable_lock(&shared);
+    ilk_mutex_lock(&beside);
+    ilk_mutex_unlock(&beside);
+    ilk_rwlock_upgradable_unlock(&shared);
+}
+
+/* A share that keeps no other waiting is met without the guard: the orders of the others had it each time. */
+TEST(a_reader_without_the_guard_takes_it_from_no_other_share) {
+    begin_reports();
+    static ilk_mutex keeper;
+    ilk_rwlock_init(&shared);
+    ilk_mutex_init(&beside, false);
+    ilk_mutex_init(&keeper, false);
+    for (int round = 0; round < 2; round++) {
+        ilk_mutex_lock(&keeper);
+        upgradable_then_mutex();
+        ilk_mutex_lock(&beside);
+        ilk_rwlock_upgradable_lock(&shared);
+        ilk_rwlock_upgradable_unlock(&shared);
+        ilk_mutex_unlock(&beside);
+        ilk_mutex_unlock(&keeper);
+        ilk_rwlock_read_lock(&shared);
+        ilk_mutex_lock(&beside);
+        ilk_mutex_unlock(&beside);
+        ilk_rwlock_read_unlock(&shared);
+    }
+    check_equal(reports.count, 0);
+    upgradable_then_mutex(); /* without the guard it may deadlock */
+    check_equal(reports.count, 1);
+    ilk_rwlock_destroy(&shared);
+}
 
 static ilk_mutex guard;
 
@@ -360,4 +581,83 @@ static void define_locks_of_the_moment(void *unused) {
 TEST(locks_defined_anew_at_an_address_are_others) {
     begin_reports();
     expect_silence(define_locks_of_the_moment, NULL);
+}
+
+/* ---- Switching ---- */
+
+static struct {
+    ilk_rwlock lock;
+    ilk_mutex mutex;
+    ilk_semaphore permit;
+} switched;
+
+static void use_switched(void (*pause)(void)) {
+    ilk_rwlock_write_lock(&switched.lock);
+    ilk_mutex_lock(&switched.mutex);
+    ilk_semaphore_wait(&switched.permit);
+    sigset_t before;
+    pause();
+    ilk__tables_lock(&before); /* as a report or a search has them */
+    ilk_semaphore_signal(&switched.permit, 1);
+    ilk_mutex_unlock(&switched.mutex);
+    ilk_rwlock_write_unlock(&switched.lock);
+    ilk__tables_unlock(&before);
+}
+static void go_on(void) {
+}
+static void switch_off(void) {
+    ilk_diagnose(0);
+}
+
+/* What is given up while diagnosis is off is not held when it is on again. */
+TEST(locks_given_up_while_diagnosis_is_off_are_silent) {
+    begin_reports();
+    ilk_rwlock_init(&switched.lock);
+    ilk_mutex_init(&switched.mutex, false);
+    ilk_semaphore_init(&switched.permit, 1);
+    use_switched(go_on);
+    use_switched(switch_off);
+    ilk_diagnose(ILK_DIAGNOSE_ORDER);
+    use_switched(go_on);
+    check_equal(reports.count, 0);
+    ilk_semaphore_destroy(&switched.permit);
+    ilk_rwlock_destroy(&switched.lock);
+}
+
+static void try_switched(ilk_mutex *mutex) {
+    check(ilk_mutex_try_lock(mutex));
+    ilk_mutex_unlock(mutex);
+}
+static void observe_switched(ilk_mutex *mutex) {
+    check_equal(ilk_mutex_observe(mutex, ILK_DIAGNOSE_ORDER), ILK_OK);
+}
+static void lock_switched(ilk_mutex *mutex) {
+    ilk_mutex_lock(mutex);
+    ilk_mutex_unlock(mutex);
+}
+
+/* contract: ILK_MUTEX_INIT */
+TEST(a_mutex_defined_where_one_was_watched_has_none_of_its_orders_whatever_call_is_first) {
+    static void (*const calls[])(ilk_mutex *) = {try_switched, observe_switched, lock_switched};
+    static const ilk_mutex defined = ILK_MUTEX_INIT;
+    static ilk_mutex a, b;
+    for (unsigned index = 0; index < 2 * sizeof calls / sizeof *calls; index++) {
+        begin_reports();
+        ilk_diagnose(index % 2 == 0 ? 0 : ILK_DIAGNOSE_ORDER);
+        ilk_mutex_init(&a, false);
+        ilk_mutex_init(&b, false);
+        observe_switched(&a);
+        observe_switched(&b);
+        lock_both(&a, &b);
+        memcpy(&a, &defined, sizeof a);
+        calls[index / 2](&a);
+        lock_both(&b, &a);
+        check_equal(reports.count, 0);
+    }
+    ilk_mutex_init(&a, false);
+    observe_switched(&a);
+    memcpy(&a, &defined, sizeof a);
+    ilk_diagnose(0);
+    lock_switched(&a);
+    check(!ilk__object_is_watched_at(&a)); /* what was watched of the one before it is not watched of it */
 }

@@ -138,6 +138,123 @@ TEST(waits_with_a_limit_make_no_cycle) {
     ilk_rwlock_destroy(&lock);
 }
 
+static struct stage pausing = STAGE_INIT;
+
+static void read_for_a_while(void *unused) {
+    ilk_rwlock_read_lock(&lock);
+    stage_reach(&pausing, 1);
+    stage_await(&pausing, 2);
+    ilk_rwlock_read_unlock(&lock);
+}
+static void upgrade_lock(void *unused) {
+    ilk_rwlock_upgradable_lock(&lock);
+    ilk_rwlock_upgrade(&lock);
+    ilk_rwlock_write_unlock(&lock);
+}
+static ilk_semaphore items;
+static void take_two_items(void *unused) {
+    ilk_semaphore_wait(&items);
+    ilk_semaphore_wait(&items);
+}
+
+/* An upgrade waits for readers, and a consumer for the next item: neither for itself. */
+/* contract: ilk_write_diagnosis */
+TEST(a_wait_beside_a_share_of_its_own_is_no_cycle) {
+    ilk_diagnose(ILK_DIAGNOSE_HANG);
+    ilk_rwlock_init(&lock);
+    ilk_semaphore_init(&items, 1);
+    struct thread reader, upgrader, consumer;
+    thread_start(&reader, read_for_a_while, NULL);
+    stage_await(&pausing, 1);
+    thread_start(&upgrader, upgrade_lock, NULL);
+    thread_start(&consumer, take_two_items, NULL);
+    thread_await_sleep(&upgrader);
+    thread_await_sleep(&consumer);
+    const char *text = diagnosis(ILK_AS_TEXT);
+    check_contains(text, "  waits for rwlock ");
+    check_contains(text, "  waits for semaphore ");
+    check(strstr(text, "cycle") == NULL);
+    ilk_semaphore_signal(&items, 1);
+    stage_reach(&pausing, 2);
+    thread_join(&reader);
+    thread_join(&upgrader);
+    thread_join(&consumer);
+    ilk_semaphore_destroy(&items);
+    ilk_rwlock_destroy(&lock);
+}
+
+static ilk_mutex outer;
+static void lock_mutex(void) {
+    ilk_mutex_lock(&mutex);
+}
+static void unlock_mutex(void) {
+    ilk_mutex_unlock(&mutex);
+}
+static void write_lock(void) {
+    ilk_rwlock_write_lock(&lock);
+}
+static void write_unlock(void) {
+    ilk_rwlock_write_unlock(&lock);
+}
+struct late {
+    void (*take)(void), (*give)(void);
+    const void *object;
+    const char *kind;
+    struct stage stage;
+    struct thread first;
+};
+static void take_while_the_other_reports(void *context) {
+    struct late *late = context;
+    late->take();
+    stage_reach(&late->stage, 1);
+    stage_await(&late->stage, 2);
+    late->give();
+}
+static void take_under_outer(void *context) {
+    struct late *late = context;
+    ilk_mutex_lock(&outer);
+    late->take();
+    late->give();
+    ilk_mutex_unlock(&outer);
+}
+static void let_the_other_take(const ilk_report *report, void *context) {
+    struct late *late = context;
+    thread_start(&late->first, take_while_the_other_reports, late);
+    stage_await(&late->stage, 1);
+}
+
+/* Its order is reported while the lock is free, and another thread takes it meanwhile. */
+/* contract: ilk_write_diagnosis */
+TEST(a_wait_for_what_was_free_a_moment_ago_is_recorded) {
+    static struct late lates[] = {
+        {lock_mutex, unlock_mutex, &mutex, "mutex", STAGE_INIT, {0}},
+        {write_lock, write_unlock, &lock, "rwlock", STAGE_INIT, {0}},
+    };
+    for (unsigned index = 0; index < sizeof lates / sizeof *lates; index++) {
+        struct late *late = &lates[index];
+        ilk_diagnose(ILK_DIAGNOSE_ORDER | ILK_DIAGNOSE_HANG);
+        ilk_mutex_init(&mutex, false);
+        ilk_mutex_init(&outer, false);
+        ilk_rwlock_init(&lock);
+        late->take();
+        ilk_mutex_lock(&outer);
+        ilk_mutex_unlock(&outer);
+        late->give();
+        ilk_set_report_handler(let_the_other_take, late);
+        struct thread second;
+        thread_start(&second, take_under_outer, late);
+        stage_await(&late->stage, 1);
+        thread_await_sleep(&second);
+        char expected[64];
+        snprintf(expected, sizeof expected, "  waits for %s %p", late->kind, late->object);
+        check_contains(diagnosis(ILK_AS_TEXT), expected);
+        stage_reach(&late->stage, 2);
+        thread_join(&late->first);
+        thread_join(&second);
+        ilk_rwlock_destroy(&lock);
+    }
+}
+
 /* As an inline function of the headers, in a build without optimisation. */
 __attribute__((noinline)) static void ilk__called_lock(void) {
     ilk_mutex_lock(&mutex);

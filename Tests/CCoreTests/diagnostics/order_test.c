@@ -127,42 +127,43 @@ TEST(orders_of_readers_and_writers_are_reported) {
     ilk_rwlock_destroy(&b);
 }
 
-/* Readers in both orders deadlock once writers come in between. */
-TEST(orders_of_readers_are_reported_once_both_locks_were_written) {
-    begin_reports();
+static void read_both(ilk_rwlock *first, ilk_rwlock *second) {
+    ilk_rwlock_read_lock(first);
+    ilk_rwlock_read_lock(second);
+    ilk_rwlock_read_unlock(second);
+    ilk_rwlock_read_unlock(first);
+}
+static void write_once(ilk_rwlock *lock) {
+    ilk_rwlock_write_lock(lock);
+    ilk_rwlock_write_unlock(lock);
+}
+static void upgrade_once(ilk_rwlock *lock) {
+    ilk_rwlock_upgradable_lock(lock);
+    ilk_rwlock_upgrade(lock);
+    ilk_rwlock_write_unlock(lock);
+}
+
+/* Readers in both orders deadlock once writers, or upgrades that wait for a reader, come in between. */
+TEST(orders_of_readers_are_reported_once_both_locks_were_written_or_upgraded) {
+    static void (*const changes[])(ilk_rwlock *) = {write_once, upgrade_once};
     static ilk_rwlock a, b;
-    make_lock(&a, "a");
-    make_lock(&b, "b");
-    for (int round = 0; round < 2; round++) {
-        ilk_rwlock_read_lock(&a);
-        ilk_rwlock_read_lock(&b);
-        ilk_rwlock_read_unlock(&b);
-        ilk_rwlock_read_unlock(&a);
-        ilk_rwlock_read_lock(&b);
-        ilk_rwlock_read_lock(&a);
-        ilk_rwlock_read_unlock(&a);
-        ilk_rwlock_read_unlock(&b);
-        check_equal(reports.count, 0);
+    for (unsigned index = 0; index < 2; index++) {
+        begin_reports();
+        make_lock(&a, "a");
+        make_lock(&b, "b");
+        for (int round = 0; round < 2; round++) {
+            read_both(&a, &b);
+            read_both(&b, &a);
+            check_equal(reports.count, 0);
+        }
+        changes[index](&a);
+        changes[1 - index](&b);
+        read_both(&a, &b);
+        read_both(&b, &a);
+        check_equal(reports.count, 1);
+        ilk_rwlock_destroy(&a);
+        ilk_rwlock_destroy(&b);
     }
-    ilk_rwlock_destroy(&a);
-    ilk_rwlock_destroy(&b);
-    make_lock(&a, "a");
-    make_lock(&b, "b");
-    ilk_rwlock_write_lock(&a);
-    ilk_rwlock_write_unlock(&a);
-    ilk_rwlock_write_lock(&b);
-    ilk_rwlock_write_unlock(&b);
-    ilk_rwlock_read_lock(&a);
-    ilk_rwlock_read_lock(&b);
-    ilk_rwlock_read_unlock(&b);
-    ilk_rwlock_read_unlock(&a);
-    ilk_rwlock_read_lock(&b);
-    ilk_rwlock_read_lock(&a);
-    check_equal(reports.count, 1);
-    ilk_rwlock_read_unlock(&a);
-    ilk_rwlock_read_unlock(&b);
-    ilk_rwlock_destroy(&a);
-    ilk_rwlock_destroy(&b);
 }
 
 TEST(an_upgrade_counts_as_asking_for_the_lock) {
@@ -217,14 +218,22 @@ static void give_up_for_the_other(void *lock) {
     ilk_rwlock_write_unlock(lock);
 }
 
-TEST(a_plain_lock_that_another_thread_gave_up_ends_no_process) {
+static void give_up_in_the_report(const ilk_report *report, void *lock) {
+    keep_report(report, NULL);
+    struct thread other;
+    thread_start(&other, give_up_for_the_other, lock);
+    thread_join(&other);
+}
+
+/* The other thread gives it up as the first is about to wait. */
+TEST(a_plain_lock_that_each_thread_gave_up_itself_is_reported_and_ends_no_process) {
     begin_reports();
     static ilk_rwlock a;
     ilk_rwlock_init_plain(&a);
     ilk_rwlock_write_lock(&a);
-    struct thread other;
-    thread_start(&other, give_up_for_the_other, &a);
-    thread_join(&other);
+    ilk_rwlock_write_unlock(&a);
+    ilk_rwlock_write_lock(&a);
+    ilk_set_report_handler(give_up_in_the_report, &a);
     ilk_rwlock_write_lock(&a);
     check_equal(reports.count, 1);
     ilk_rwlock_write_unlock(&a);
@@ -473,28 +482,54 @@ TEST(reading_again_with_a_limit_is_no_report) {
     thread_join(&writer);
 }
 
-static void read_twice(void *unused) {
+static void share_twice(void *context) {
+    const struct own_wait *wait = context;
     begin_own();
-    ilk_rwlock_read_lock(&own);
+    wait->calls[0](&own);
     static struct thread writer;
     thread_start(&writer, write_own, NULL);
     thread_await_sleep(&writer);
     alarm(1); /* it hangs, as reported */
-    ilk_rwlock_read_lock(&own);
+    wait->calls[1](&own);
 }
 
-TEST(reading_again_for_ever_is_reported_before_it_hangs) {
+TEST(sharing_again_for_ever_is_reported_before_it_hangs) {
+    static struct own_wait waits[] = {
+        {{ilk_rwlock_read_lock, ilk_rwlock_read_lock}, "for reading", "for reading again"},
+        {{ilk_rwlock_read_lock, ilk_rwlock_upgradable_lock}, "for reading", "upgradable"},
+        {{ilk_rwlock_upgradable_lock, ilk_rwlock_read_lock}, "upgradable", "for reading again"},
+    };
+    for (unsigned index = 0; index < sizeof waits / sizeof *waits; index++) {
+        char output[8192];
+        const int status = child_run(share_twice, &waits[index], output, sizeof output);
+        char expected[256];
+        snprintf(expected, sizeof expected,
+                 ") would wait for itself: it holds %s %s and asks for it %s, behind a writer that waits for it\n",
+                 named("rwlock", &own, "own"), waits[index].held, waits[index].asked);
+        check_contains(output, expected);
+        /* The writer may give up. A checked build reports the wait itself as misuse. */
+        check(WIFSIGNALED(status) && WTERMSIG(status) == (IS_CHECKED ? SIGABRT : SIGALRM));
+    }
+}
+
+static void take_two_permits(void *unused) {
+    static ilk_semaphore permit;
+    ilk_set_report_abort(true);
+    ilk_diagnose(ILK_DIAGNOSE_ORDER);
+    ilk_semaphore_init(&permit, 1);
+    for (int round = 0; round < 2; round++) {
+        ilk_semaphore_wait(&permit);
+        ilk_semaphore_signal(&permit, 1);
+    }
+    ilk_semaphore_wait(&permit);
+    ilk_semaphore_wait(&permit);
+}
+/* contract: ilk_set_report_abort */
+TEST(a_wait_for_a_permit_that_the_thread_holds_ends_the_process_where_that_is_asked_for) {
     char output[8192];
-    const int status = child_run(read_twice, NULL, output, sizeof output);
-    char expected[256];
-    snprintf(expected, sizeof expected,
-             ") would wait for itself: it holds %s for reading and asks for it for reading again, behind a "
-             "writer that "
-             "waits for it\n",
-             named("rwlock", &own, "own"));
-    check_contains(output, expected);
-    /* A checked build reports the wait itself as misuse. */
-    check(WIFSIGNALED(status) && (WTERMSIG(status) == SIGALRM || WTERMSIG(status) == SIGABRT));
+    const int status = child_run(take_two_permits, NULL, output, sizeof output);
+    check(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+    check_contains(output, ") would wait for itself: it holds semaphore ");
 }
 
 /* ---- What follows ---- */

@@ -126,21 +126,10 @@ TEST(an_object_begins_with_times_of_its_own) {
     }
 }
 
-/* As where a mutex makes its object beside an observe. */
-TEST(an_object_that_begins_anew_keeps_what_is_watched_of_it) {
-    static const char object = 0;
-    const struct ilk__object *watched = ilk__object_watch(&object, ILK_OBJECT_MUTEX, ILK_DIAGNOSE_ORDER, 0);
-    check(watched != NULL);
-    const uint64_t before = ilk__object_id(watched);
-    check(ilk__object_begin(&object, ILK_OBJECT_MUTEX, ILK__WATCHES_KEPT, 0) == watched);
-    check(ilk__object_id(watched) != before);
-    check_equal(ilk__object_watches(watched), ILK_DIAGNOSE_ORDER);
-}
-
 /* A lock that is initialised where it is defined has no call of its own as it begins. */
 TEST(an_object_of_another_kind_at_an_address_is_another_object) {
     static const char memory = 0;
-    const struct ilk__object *mutex = ilk__object_begin(&memory, ILK_OBJECT_MUTEX, 0, 0);
+    const struct ilk__object *mutex = ilk__object_of(&memory, ILK_OBJECT_MUTEX);
     const uint64_t before = ilk__object_id(mutex);
     const struct ilk__object *lock = ilk__object_of(&memory, ILK_OBJECT_RWLOCK);
     check_equal(ilk__object_kind_of(lock), ILK_OBJECT_RWLOCK);
@@ -274,85 +263,18 @@ TEST(an_order_that_there_is_no_memory_for_is_noted_the_next_time) {
     check_equal(reports.count, 1);
 }
 
-TEST(of_threads_that_come_together_one_makes_the_object) {
-    static ilk_semaphore permit;
-    const struct ilk__object *made = ilk__object_begin_once(&permit, ILK_OBJECT_SEMAPHORE, ILK__IS_PERMIT);
-    const uint64_t id = ilk__object_id(made);
-    check(ilk__object_begin_once(&permit, ILK_OBJECT_SEMAPHORE, 0) == made && ilk__object_id(made) == id);
-    check(ilk__object_has_traits(made, ILK__IS_PERMIT));
-    check(ilk__object_id(ilk__object_begin(&permit, ILK_OBJECT_SEMAPHORE, 0, 0)) != id);
-}
-
 /* The permit that a thread gives may end the semaphore before the thread has noted that. */
 TEST(a_release_says_nothing_of_the_next_object_there) {
     static ilk_semaphore permit;
-    (void)ilk__object_begin(&permit, ILK_OBJECT_SEMAPHORE, 0, ILK__IS_PERMIT);
+    (void)ilk__object_of(&permit, ILK_OBJECT_SEMAPHORE);
     struct ilk__watch watch;
     ilk__watch_release_begin(&watch, &permit);
-    const struct ilk__object *next = ilk__object_begin(&permit, ILK_OBJECT_SEMAPHORE, 0, ILK__IS_PERMIT);
-    ilk__watch_release_end(&watch, ILK__SHARE_WRITE, true, NULL);
+    ilk__object_forget(&permit);
+    const struct ilk__object *next = ilk__object_of(&permit, ILK_OBJECT_SEMAPHORE);
+    ilk__watch_release_end(&watch, ILK__SHARE_WRITE, NULL);
     check(!ilk__object_has_traits(next, ILK__IS_SIGNALLED));
-    ilk__watch_release(&permit, ILK__SHARE_WRITE, true, NULL);
+    ilk__watch_release(&permit, ILK__SHARE_WRITE, NULL);
     check(ilk__object_has_traits(next, ILK__IS_SIGNALLED));
-}
-
-static struct {
-    ilk_rwlock a, b;
-    ilk_mutex c, others[ILK__KNOWN_ORDERS];
-    ilk_mutex *d; /* c before it is remembered where b before a is */
-    unsigned reports;
-} nested;
-
-static uint64_t id_of(const void *address) {
-    return ilk__object_id(ilk__object_find(address));
-}
-
-static size_t known_place_of(const void *from, const void *to) {
-    return (id_of(from) * 31 + id_of(to)) % ILK__KNOWN_ORDERS;
-}
-
-static void lock_others(const ilk_report *report, void *unused) {
-    nested.reports++;
-    lock_both(&nested.c, nested.d);
-}
-
-TEST(what_a_handler_locks_is_not_taken_for_the_order_reported) {
-    begin_reports();
-    ilk_set_report_handler(lock_others, NULL);
-    ilk_rwlock_init(&nested.a);
-    ilk_rwlock_init(&nested.b);
-    ilk_mutex_init(&nested.c, false);
-    for (unsigned index = 0; index < ILK__KNOWN_ORDERS; index++) {
-        ilk_mutex_init(&nested.others[index], false);
-        if (known_place_of(&nested.c, &nested.others[index]) == known_place_of(&nested.b, &nested.a)) {
-            nested.d = &nested.others[index];
-        }
-    }
-    check(nested.d != NULL);
-    ilk_rwlock_write_lock(&nested.b); /* what it proves, it proves before its orders */
-    ilk_rwlock_write_unlock(&nested.b);
-    /* b before a is known, for reading, when it is asked for upgradable: that is reported, for a before b. Since b is
-     * read, it is no guard. */
-    ilk_rwlock_read_lock(&nested.b);
-    ilk_rwlock_read_lock(&nested.a);
-    ilk_rwlock_read_unlock(&nested.a);
-    ilk_rwlock_read_unlock(&nested.b);
-    ilk_rwlock_upgradable_lock(&nested.a);
-    ilk_rwlock_write_lock(&nested.b);
-    ilk_rwlock_write_unlock(&nested.b);
-    ilk_rwlock_upgradable_unlock(&nested.a);
-    check_equal(nested.reports, 0);
-    ilk_rwlock_read_lock(&nested.b);
-    ilk_rwlock_upgradable_lock(&nested.a);
-    check_equal(nested.reports, 1);
-    const struct ilk__known_order *known =
-        &ilk__record_mine()->known_orders[known_place_of(&nested.b, &nested.a)];
-    check(known->from == id_of(&nested.b) && known->to == id_of(&nested.a));
-    check_equal(known->pairs, ilk__pair_bit(ILK__SHARE_READ, ILK__SHARE_UPGRADABLE));
-    ilk_rwlock_upgradable_unlock(&nested.a);
-    ilk_rwlock_read_unlock(&nested.b);
-    ilk_rwlock_destroy(&nested.a);
-    ilk_rwlock_destroy(&nested.b);
 }
 
 static struct {
@@ -549,7 +471,7 @@ TEST(a_visit_of_many_objects_lets_others_have_the_tables) {
     enum { MANY = 1000 };
     static char objects[MANY];
     for (unsigned index = 0; index < MANY; index++) {
-        check(ilk__object_begin(&objects[index], ILK_OBJECT_MUTEX, 0, 0) != NULL);
+        check(ilk__object_of(&objects[index], ILK_OBJECT_MUTEX) != NULL);
     }
     unsigned visits = 0;
     counts_yields = true;

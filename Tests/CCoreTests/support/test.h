@@ -195,8 +195,10 @@ void test_add(const char *name, CMUnitTestFunction body);
     } while (0)
 
 #ifdef ILK_CHECKED
+#define IS_CHECKED true
 #define skip_unless_checked() ((void)0)
 #else
+#define IS_CHECKED false
 #define skip_unless_checked()                                                                                \
     skip_because("only a checked build knows what a thread holds (-DINTERLOCK_CHECKED=ON)")
 #endif

@@ -278,6 +278,18 @@ struct Broken: Error, Equatable { var number = 0 }
         await #expect(throws: OperationCancelled.self) { try await face.value }
     }
 
+    @Test func anArrivalThatIsReplacedIsFreedUnderNoLock() async {
+        await #expect(processExitsWith: .success) {
+            alarm(60)
+            let (queue, asked) = (InterlockQueue(name: "arrivals"), Counter())
+            queue.suspend()
+            let job = queue.job {}
+            job.node.setArrival(AtRelease { if !job.isFinished { asked.increment() } })
+            job.node.setArrival(AtRelease {})
+            exit(asked.value == 1 ? EXIT_SUCCESS : EXIT_FAILURE)
+        }
+    }
+
     // canceller   cancels                     is announced: cancels the job
     // starter     starts     finds it, ends
     @Test func cancellingTheOperationOfAJobAsItStartsCancelsTheJob() {

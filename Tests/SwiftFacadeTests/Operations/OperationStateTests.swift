@@ -10,6 +10,15 @@ import Interlock
 @testable import InterlockPool
 @testable import InterlockSync
 
+/// A clock that runs code of a user when it is released.
+private struct ReleasedClock: Clock {
+    let release: AtRelease
+
+    var now: ManualClock.Instant { ManualClock.Instant() }
+    var minimumResolution: Duration { .nanoseconds(1) }
+    func sleep(until deadline: ManualClock.Instant, tolerance: Duration?) async throws {}
+}
+
 // contract: AsyncOperation
 @Suite(.timeLimit(.minutes(10))) struct OperationStateTests {
     let queue = OperationQueue()
@@ -36,6 +45,37 @@ import Interlock
         #expect(operation.isFinished && !operation.isExecuting)
         #expect(operation.state == .finished)
         #expect(try await operation.value == 7)
+    }
+
+    // finishing thread:  decides                                ends the operation
+    // starting thread:             comes to the work, frees it
+    @Test func workThatComesTooLateIsFreedUnderNoLock() async {
+        await #expect(processExitsWith: .success) {
+            alarm(60)
+            let (seen, states) = (Trace<AsyncOperation<Int>>(), Trace<OperationState>())
+            func make() -> AsyncOperation<Int> {
+                let release = AtRelease { for operation in seen.events { states.add(operation.state) } }
+                return AsyncOperation { withExtendedLifetime(release) { 1 } }
+            }
+            let operation = make()
+            seen.add(operation)
+            _ = operation.record.withLock { $0.decide(.failure(JobFailure())) }
+            operation.execute()
+            exit(states.events.count == 1 ? EXIT_SUCCESS : EXIT_FAILURE)
+        }
+    }
+
+    @Test func clocksThatAreReplacedAreFreedUnderNoLock() async {
+        await #expect(processExitsWith: .success) {
+            alarm(60)
+            let states = Trace<OperationState>()
+            let operation = AsyncOperation<Int> { 1 }
+            for _ in 0..<2 {
+                func clock() -> ReleasedClock { ReleasedClock(release: AtRelease { states.add(operation.state) }) }
+                operation.delay(by: .zero, clock: clock()).timeOut(after: .seconds(1), clock: clock())
+            }
+            exit(states.events.count == 2 ? EXIT_SUCCESS : EXIT_FAILURE)
+        }
     }
     // contract: OperationEvent
     @Test func eachChangeIsAnnouncedOnceAndInOrder() async throws {

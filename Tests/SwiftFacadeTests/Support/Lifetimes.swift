@@ -33,6 +33,15 @@ final class Counted: Sendable {
     }
 }
 
+/// Runs code of a user when it is released.
+final class AtRelease: Sendable {
+    private let body: @Sendable () -> Void
+
+    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+
+    deinit { body() }
+}
+
 /// Noncopyable, and too wide for a register.
 struct CountedUnique: ~Copyable, Sendable {
     let id: Int

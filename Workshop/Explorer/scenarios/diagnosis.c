@@ -20,7 +20,8 @@ static struct {
 } said;
 
 static void renew(char *object, ilk_object_kind kind) {
-    (void)ilk__object_begin(object, kind, 0, 0);
+    ilk__object_forget(object);
+    (void)ilk__object_of(object, kind);
 }
 
 static void setup_graph(void) {
@@ -35,13 +36,13 @@ static void setup_graph(void) {
 static void take(const char *object) {
     struct ilk__watch watch;
     ilk__watch_begin(&watch, object, ILK_OBJECT_MUTEX, ILK__SHARE_WRITE, false, UINT64_MAX, NULL);
-    ilk__watch_end(&watch, true, false);
+    ilk__watch_end(&watch, true);
 }
 static void take_both(const char *first, const char *second) {
     take(first);
     take(second);
-    ilk__watch_release(second, ILK__SHARE_WRITE, false, NULL);
-    ilk__watch_release(first, ILK__SHARE_WRITE, false, NULL);
+    ilk__watch_release(second, ILK__SHARE_WRITE, NULL);
+    ilk__watch_release(first, ILK__SHARE_WRITE, NULL);
 }
 static void a_then_b(void) {
     take_both(&said.a, &said.b);
@@ -86,12 +87,12 @@ GRAPH(order_same, "same", "the same order is silent", check_silence, a_then_b, a
 static void a_then_b_guarded(void) {
     take(&said.g);
     a_then_b();
-    ilk__watch_release(&said.g, ILK__SHARE_WRITE, false, NULL);
+    ilk__watch_release(&said.g, ILK__SHARE_WRITE, NULL);
 }
 static void b_then_a_guarded(void) {
     take(&said.g);
     b_then_a();
-    ilk__watch_release(&said.g, ILK__SHARE_WRITE, false, NULL);
+    ilk__watch_release(&said.g, ILK__SHARE_WRITE, NULL);
 }
 GRAPH(order_guarded, "guarded", "orders behind a common guard are silent", check_silence, a_then_b_guarded,
       b_then_a_guarded);
@@ -114,10 +115,10 @@ static void b_then_c_noted(void) {
     struct ilk__watch watch;
     take(&said.b);
     ilk__watch_begin(&watch, &said.c, ILK_OBJECT_MUTEX, ILK__SHARE_WRITE, false, UINT64_MAX, NULL);
-    ilk__watch_end(&watch, true, false);
+    ilk__watch_end(&watch, true);
     said.ordered_id = watch.id;
-    ilk__watch_release(&said.c, ILK__SHARE_WRITE, false, NULL);
-    ilk__watch_release(&said.b, ILK__SHARE_WRITE, false, NULL);
+    ilk__watch_release(&said.c, ILK__SHARE_WRITE, NULL);
+    ilk__watch_release(&said.b, ILK__SHARE_WRITE, NULL);
 }
 static void c_then_b_after_end(void) {
     c_ends();
@@ -170,17 +171,17 @@ static void setup_readers(void) {
 static void take_as(const char *object, enum ilk__share share) {
     struct ilk__watch watch;
     ilk__watch_begin(&watch, object, ILK_OBJECT_RWLOCK, share, false, UINT64_MAX, NULL);
-    ilk__watch_end(&watch, true, false);
+    ilk__watch_end(&watch, true);
 }
 static void read_both(const char *first, const char *second) {
     take_as(first, ILK__SHARE_READ);
     take_as(second, ILK__SHARE_READ);
-    ilk__watch_release(second, ILK__SHARE_READ, false, NULL);
-    ilk__watch_release(first, ILK__SHARE_READ, false, NULL);
+    ilk__watch_release(second, ILK__SHARE_READ, NULL);
+    ilk__watch_release(first, ILK__SHARE_READ, NULL);
 }
 static void write_one(const char *object) {
     take_as(object, ILK__SHARE_WRITE);
-    ilk__watch_release(object, ILK__SHARE_WRITE, false, NULL);
+    ilk__watch_release(object, ILK__SHARE_WRITE, NULL);
 }
 static void read_a_then_b(void) {
     read_both(&said.a, &said.b);
@@ -254,8 +255,8 @@ EX_SCENARIO(order_proven_seen){
 static void take_a_then_b_as(enum ilk__share share) {
     take_as(&said.a, share);
     take(&said.b);
-    ilk__watch_release(&said.b, ILK__SHARE_WRITE, false, NULL);
-    ilk__watch_release(&said.a, share, false, NULL);
+    ilk__watch_release(&said.b, ILK__SHARE_WRITE, NULL);
+    ilk__watch_release(&said.a, share, NULL);
 }
 static void upgradable_a_then_b(void) {
     take_a_then_b_as(ILK__SHARE_UPGRADABLE);
@@ -272,9 +273,9 @@ static void setup_changing(void) {
     upgradable_a_then_b();
     take(&said.b);
     take_as(&said.a, ILK__SHARE_UPGRADABLE);
-    ilk__watch_release(&said.a, ILK__SHARE_UPGRADABLE, false, NULL);
-    ilk__watch_release(&said.b, ILK__SHARE_WRITE, false, NULL);
-    ilk__watch_release(&said.g, ILK__SHARE_WRITE, false, NULL);
+    ilk__watch_release(&said.a, ILK__SHARE_UPGRADABLE, NULL);
+    ilk__watch_release(&said.b, ILK__SHARE_WRITE, NULL);
+    ilk__watch_release(&said.g, ILK__SHARE_WRITE, NULL);
     check_silence();
 }
 
@@ -307,12 +308,12 @@ static void setup_made_over(void) {
     }
     take(&said.b);
     take_as(&said.a, ILK__SHARE_UPGRADABLE);
-    ilk__watch_release(&said.a, ILK__SHARE_UPGRADABLE, false, NULL);
-    ilk__watch_release(&said.b, ILK__SHARE_WRITE, false, NULL);
+    ilk__watch_release(&said.a, ILK__SHARE_UPGRADABLE, NULL);
+    ilk__watch_release(&said.b, ILK__SHARE_WRITE, NULL);
     take_as(&said.a, ILK__SHARE_UPGRADABLE);
     take(&said.c);
-    ilk__watch_release(&said.c, ILK__SHARE_WRITE, false, NULL);
-    ilk__watch_release(&said.a, ILK__SHARE_UPGRADABLE, false, NULL);
+    ilk__watch_release(&said.c, ILK__SHARE_WRITE, NULL);
+    ilk__watch_release(&said.a, ILK__SHARE_UPGRADABLE, NULL);
     check_silence();
 }
 static void read_a_then_take_b_after_end(void) {
@@ -435,12 +436,13 @@ static void setup_places(void) {
     while (list_of(ilk__index_hash_of(places.second)) != list_of(ilk__index_hash_of(&places.first))) {
         places.second++;
     }
-    places.object = ilk__object_begin(&places.first, ILK_OBJECT_MUTEX, 0, 0);
+    renew(&places.first, ILK_OBJECT_MUTEX);
+    places.object = ilk__object_find(&places.first);
     places.first_id = ilk__object_id(places.object);
 }
 static void second_follows(void) {
     ilk__object_forget(&places.first);
-    (void)ilk__object_begin(places.second, ILK_OBJECT_RWLOCK, 0, 0);
+    renew(places.second, ILK_OBJECT_RWLOCK);
 }
 static void find_first(void) {
     const uint64_t id = ilk__object_id_at(places.object, &places.first);
@@ -502,7 +504,7 @@ EX_SCENARIO(object_index){
 static void setup_times(void) {
     setup_graph();
     ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
-    ilk__figures_add_wait(ilk__object_times(ilk__object_begin(&said.a, ILK_OBJECT_MUTEX, 0, 0)), 1);
+    ilk__figures_add_wait(ilk__object_times(ilk__object_of(&said.a, ILK_OBJECT_MUTEX)), 1);
     ilk__object_forget(&said.a);
 }
 static void times_follow(void) {
@@ -527,8 +529,8 @@ EX_SCENARIO(object_times){
 static void hold_and_release(void) {
     take(&said.a);
     take(&said.b);
-    ilk__watch_release(&said.a, ILK__SHARE_WRITE, false, NULL);
-    ilk__watch_release(&said.b, ILK__SHARE_WRITE, false, NULL);
+    ilk__watch_release(&said.a, ILK__SHARE_WRITE, NULL);
+    ilk__watch_release(&said.b, ILK__SHARE_WRITE, NULL);
 }
 
 static const void *address_held(const struct ilk__record *record, unsigned place) {

@@ -4,7 +4,7 @@
  */
 #include "../model/diagnosis.h"
 #include "work.h"
-#include <diagnostics/objects.h>
+#include <diagnostics/order.h>
 #include <interlock/diagnostics.h>
 #include <interlock/mutex.h>
 #include <interlock/rwlock.h>
@@ -182,8 +182,7 @@ static void setup_first_permits(void) {
 }
 static void check_known_permit(void) {
     const struct ilk__object *object = ilk__object_find(&s.semaphore);
-    ex_expect(ilk__object_has_traits(object, ILK__IS_PERMIT | ILK__IS_BALANCED) &&
-                  !ilk__object_has_traits(object, ILK__IS_SIGNALLED),
+    ex_expect(ilk__object_has_traits(object, ILK__IS_BALANCED) && !ilk__object_has_traits(object, ILK__IS_SIGNALLED),
               "a permit that each thread gives back is not known for a lock");
     check_watched();
 }
@@ -193,6 +192,67 @@ EX_SCENARIO(first_permits){
     .setup = setup_first_permits,
     .threads = {permit, permit},
     .check = check_known_permit,
+    .step_limit = 20000,
+    .sc_bound = 2,
+    .weak_bound = 1,
+};
+
+/* Defined where locks were that have ended without a word. */
+static void setup_defined_anew(void) {
+    setup_watched(ILK_DIAGNOSE_ALL);
+    s.mutex = (ilk_mutex)ILK_MUTEX_INIT;
+    s.lock = (ilk_rwlock)ILK_RWLOCK_INIT;
+}
+static void expect_to_hold(const void *address) {
+    const struct ilk__record *record = ilk__record_mine();
+    ex_expect(ilk__held_places(record) == 1 &&
+                  ilk__record_get(&record->held[0].id) == ilk__object_id(ilk__object_find(address)),
+              "a thread does not hold what it has locked, but what was there before");
+}
+static void lock_defined(void) {
+    ilk_mutex_lock(&s.mutex);
+    expect_to_hold(&s.mutex);
+    work_alone();
+    ilk_mutex_unlock(&s.mutex);
+}
+static void write_defined(void) {
+    ilk_rwlock_write_lock(&s.lock);
+    expect_to_hold(&s.lock);
+    do_work(1);
+    ilk_rwlock_write_unlock(&s.lock);
+}
+#define DEFINED(identifier, text, ...)                                                                       \
+    EX_SCENARIO(identifier) {                                                                                \
+        .name = "watched-defined-" text, .claim = "what a thread takes is held of the lock that is there",   \
+        .setup = setup_defined_anew, .threads = {__VA_ARGS__}, .check = check_watched, .step_limit = 20000,  \
+        .sc_bound = 2, .weak_bound = 2                                                                       \
+    }
+DEFINED(defined_mutexes, "lock-lock", lock_defined, lock_defined);
+DEFINED(defined_locks, "write-write", write_defined, write_defined);
+
+/* What is held stays known while diagnosis is off, or is forgotten with the lock. */
+static void setup_held(void) {
+    setup_watched(ILK_DIAGNOSE_ALL);
+}
+static void lock_and_unlock_unwatched(void) {
+    ilk_rwlock_write_lock(&s.lock);
+    ilk_diagnose(0);
+    ilk_rwlock_write_unlock(&s.lock);
+    ilk_diagnose(ILK_DIAGNOSE_ALL);
+    const struct ilk__record *record = ilk__record_mine();
+    ex_expect(ilk__held_places(record) == 0 || !ilk__is_held_still(&record->held[0]),
+              "a thread holds what it has given up");
+}
+static void try_to_write(void) {
+    if (ilk_rwlock_try_write_lock(&s.lock)) {
+        ilk_rwlock_write_unlock(&s.lock);
+    }
+}
+EX_SCENARIO(watched_off_on){
+    .name = "watched-off-on",
+    .claim = "a lock that is given up while diagnosis is off is not held when it is on again",
+    .setup = setup_held,
+    .threads = {lock_and_unlock_unwatched, try_to_write, observe_mutex},
     .step_limit = 20000,
     .sc_bound = 2,
     .weak_bound = 1,

@@ -17,7 +17,8 @@ extension AsyncOperation {
     /// - Parameter clock: measures the delay.
     @discardableResult
     public final func delay(by duration: Duration, clock: any Clock<Duration> = ContinuousClock()) -> Self {
-        changePolicies("delay") { $0.delay = .init(duration: duration, clock: clock) }
+        var delay: OperationPolicies.Timed? = .init(duration: duration, clock: clock)
+        changePolicies("delay") { swap(&$0.delay, &delay) } // an earlier clock is freed under no lock
         return self
     }
 
@@ -34,7 +35,8 @@ extension AsyncOperation {
     /// - Parameter clock: measures the limit.
     @discardableResult
     public final func timeOut(after limit: Duration, clock: any Clock<Duration> = ContinuousClock()) -> Self {
-        changePolicies("timeOut") { $0.timeOut = .init(duration: limit, clock: clock) }
+        var timeOut: OperationPolicies.Timed? = .init(duration: limit, clock: clock)
+        changePolicies("timeOut") { swap(&$0.timeOut, &timeOut) } // likewise
         return self
     }
 

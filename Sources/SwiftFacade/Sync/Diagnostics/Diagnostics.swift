@@ -24,7 +24,7 @@ import Darwin
 /// ```
 ///
 /// or for one object by its own `diagnose(_:)`. The environment knows more words, separated by commas: `abort` ends the
-/// process at the first report of an order; `limit=SECONDS` reports a thread that waits longer; `signal=NUMBER` chooses
+/// process at the first report but of a hang; `limit=SECONDS` reports a thread that waits longer; `signal=NUMBER` chooses
 /// the signal for a report of all threads (SIGQUIT while `hang` is on); `file=PATH` has the diagnosis written at exit,
 /// as JSON or as a page by the name's ending.
 ///
@@ -118,7 +118,7 @@ public enum Diagnostics {
         }
     }
 
-    /// Whether the first report of an order ends the process. Calls `ilk_set_report_abort`.
+    /// Whether each report but that of a hang ends the process. Calls `ilk_set_report_abort`.
     public static func abortsOnInversion(_ aborts: Bool) {
         ilk_set_report_abort(aborts)
     }

@@ -59,9 +59,11 @@ extension JobNode: EndingWork {
 
     /// Keeps `arrival` until the node ends, or releases the last one.
     package func setArrival(_ arrival: AnyObject & Sendable) {
+        var arrival: AnyObject? = arrival
         withStripe { fields, _ in
-            if !fields.pointee.state.hasEnded { extras(fields).extras.arrival = arrival }
+            if !fields.pointee.state.hasEnded { swap(&extras(fields).extras.arrival, &arrival) }
         }
+        withExtendedLifetime(arrival) {} // the last one is freed under no lock
     }
 
     func extras(_ fields: UnsafeMutablePointer<JobFields>) -> JobExtrasBox {
