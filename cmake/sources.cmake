@@ -10,7 +10,7 @@ set(interlock_platform
     requests_darwin requests_linux side_effects_pthread signals_native stay_loaded_native stores_native system_call_linux threads_native yield_native)
 set(interlock_diagnostics
     demangle_native edges facade figures index misuse names objects observe order order_search own_frame_native records
-    records_exit_pthread report_native rings settings_native snapshot_native stack_native status symbols_darwin
+    record_shares records_exit_pthread report_native rings settings_native snapshot_native stack_native status symbols_darwin
     symbols_native tables text thread_list_darwin thread_list_linux watchdog_native write_json write_text)
 set(interlock_wait address_queue conditions event_count fence inbox queue_lock waiter watchers)
 set(interlock_rwlock

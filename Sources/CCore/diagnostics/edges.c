@@ -88,9 +88,9 @@ static void make_edge(struct ilk__edge *edge, const struct ilk__order *order) {
     ilk_atomic_store(&edge->version, version + 1, memory_order_relaxed);            /* LO3 */
     /* LO2 release, pairs with LO8: the odd version before any word of this edge. */
     ilk_atomic_fence(memory_order_release);
-    ilk_atomic_store(&edge->to_id, order->to_id, memory_order_relaxed);                           /* LO3 */
-    ilk_atomic_store(&edge->pair, ilk__pair(order->held, order->asked), memory_order_relaxed);    /* LO3 */
-    ilk_atomic_store(&edge->from_id, order->from_id, memory_order_relaxed);                       /* LO3 */
+    ilk_atomic_store(&edge->to_id, order->to_id, memory_order_relaxed);                        /* LO3 */
+    ilk_atomic_store(&edge->pair, ilk__pair(order->held, order->asked), memory_order_relaxed); /* LO3 */
+    ilk_atomic_store(&edge->from_id, order->from_id, memory_order_relaxed);                    /* LO3 */
     ilk_atomic_store(&edge->searched, searched_with(order->guard_count, order->proofs),
                      memory_order_relaxed); /* LO3 */
     /* LO4 release, pairs with LO1: the words of this edge before its version. */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The edges of the order graph (order.h): one from an object to another for each pair of a share held and a share asked
- * for. Each is in an index, where it is found without a lock by what it joins; and under the mutex of the tables, where it is made and changed, in a list of those that leave
- * the one object and in a list of those that enter the other. As an object ends, its edges leave the lists, and each
- * serves for another edge of its place in the index.
+ * The edges of the order graph (order.h): one from an object to another for each pair of a share held and a share
+ * asked for. Each is in an index, where it is found without a lock by what it joins; and under the mutex of the
+ * tables, where it is made and changed, in a list of those that leave the one object and in a list of those that enter
+ * the other. As an object ends, its edges leave the lists, and each serves for another edge of its place in the index.
  *
  * What an edge remembers
- *   guards   the objects that were held in every sighting of the edge, beside the one it leaves, by one thread at a time:
- *            threads that need the same guard never meet in the cycle
+ *   guards   the objects that were held in every sighting, beside the one it leaves, by one thread at a time: threads
+ *            that need the same guard never meet in the cycle
  *   stack    of the first sighting
  * And in one word, which is read without the lock too: with how many guards and proofs cycles were searched. That it is
  * of the edge between the two ids, a version tells (Boehm, "Can seqlocks get along with programming

@@ -16,12 +16,13 @@
 #include <stdint.h>
 
 /* Traits of an object. */
-#define ILK__IS_WRITTEN UINT32_C(1)    /* asked for writing at least once: its readers may have to wait */
-#define ILK__IS_UPGRADED UINT32_C(2)   /* likewise, by an upgrade */
-#define ILK__IS_ANYONES UINT32_C(4)    /* a plain lock: another thread than took it may give it up */
-#define ILK__IS_BALANCED UINT32_C(8)   /* a thread has given back what it took, of what is anyone's */
-#define ILK__IS_SIGNALLED UINT32_C(16) /* a thread has given what it had not taken, or there was more than one permit */
-#define ILK__HAS_ORDERS UINT32_C(32)   /* an edge leaves it, or has left it */
+#define ILK__IS_WRITTEN UINT32_C(1)  /* asked for writing at least once: its readers may have to wait */
+#define ILK__IS_UPGRADED UINT32_C(2) /* likewise, by an upgrade */
+#define ILK__IS_ANYONES UINT32_C(4)  /* a plain lock: another thread than took it may give it up */
+#define ILK__IS_BALANCED UINT32_C(8) /* a thread has given back what it took, of what is anyone's */
+#define ILK__IS_SIGNALLED                                                                                    \
+    UINT32_C(16) /* a thread has given what it had not taken, or there was more than one permit */
+#define ILK__HAS_ORDERS UINT32_C(32) /* an edge leaves it, or has left it */
 
 /* UPGRADE is asked for and never held: its thread holds UPGRADABLE, so that only readers keep it waiting. */
 enum ilk__share { ILK__SHARE_READ, ILK__SHARE_UPGRADABLE, ILK__SHARE_WRITE, ILK__SHARE_UPGRADE };
@@ -86,10 +87,10 @@ struct ilk__object *ilk__object_of(const void *address, ilk_object_kind kind);
 /* Forgets an object that ends, or is no longer watched. A load where nothing was watched yet. */
 void ilk__object_forget(const void *address);
 
-/* With the tables locked: forgets the object at `address` if nothing of it is watched, or if it is an earlier one, since
- * what is there now `is_new`. False: there is none any more; if what is there is not to be watched, its calls stop coming
- * to diagnosis before the tables are unlocked: so none is left out of an object that stays, and what ilk__object_watch
- * has begun stands. */
+/* With the tables locked: forgets the object at `address` if nothing of it is watched, or if it is an earlier one,
+ * since what is there now `is_new`. False: there is none any more; if what is there is not to be watched, its calls
+ * stop coming to diagnosis before the tables are unlocked: so none is left out of an object that stays, and what
+ * ilk__object_watch has begun stands. */
 bool ilk__object_settle(const void *address, bool is_new);
 
 /* True: it did not have them all. */

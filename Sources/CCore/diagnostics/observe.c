@@ -62,84 +62,6 @@ static void see_given_back(struct ilk__object *object, bool was_held) {
     }
 }
 
-/* ---- Shares held ---- */
-
-static bool is_held(const struct ilk__held_share *held, const struct ilk__object *object, uint64_t id) {
-    return ilk__held_object(held) == object && ilk__record_get(&held->id) == id;
-}
-
-/* The latest share of the object, of `share` if it is one; NULL. What it returns is the calling thread's until a signal
- * handler takes or gives up something: a change begins before it. */
-static struct ilk__held_share *find_held(struct ilk__record *record, const struct ilk__object *object,
-                                         uint64_t id, const enum ilk__share *share) {
-    for (unsigned index = ilk__held_places(record); index-- > 0;) {
-        struct ilk__held_share *held = &record->held[index];
-        if (is_held(held, object, id) &&
-            (share == NULL || ilk__record_get(&held->share) == (uint64_t)*share)) {
-            return held;
-        }
-    }
-    return NULL;
-}
-
-/* Within a change of the record. */
-static void remove_held(struct ilk__record *record, struct ilk__held_share *held) {
-    const struct ilk__held_share *last = &record->held[ilk__held_places(record) - 1];
-    for (; held < last; held++) {
-        const struct ilk__held_share *next = held + 1;
-        ilk__record_set(&held->object, ilk__record_get(&next->object));
-        ilk__record_set(&held->id, ilk__record_get(&next->id));
-        ilk__record_set(&held->since_ns, ilk__record_get(&next->since_ns));
-        ilk__record_set(&held->site, ilk__record_get(&next->site));
-        ilk__record_set(&held->share, ilk__record_get(&next->share));
-    }
-    ilk__record_set(&record->held_count, ilk__held_places(record) - 1);
-}
-
-/* Shares of objects that have ended, and permits that another thread has given back. */
-static void remove_stale(struct ilk__record *record) {
-    for (unsigned index = ilk__held_places(record); index-- > 0;) {
-        struct ilk__held_share *held = &record->held[index];
-        if (!ilk__is_held_still(held)) {
-            remove_held(record, held);
-        }
-    }
-}
-
-static void add_held(struct ilk__record *record, struct ilk__object *object, uint64_t id,
-                     enum ilk__share share, const void *site, uint64_t since_ns) {
-    if (record == NULL || ilk__is_no_lock(object)) {
-        return;
-    }
-    ilk__record_begin(record);
-    if (ilk__held_places(record) == ILK__HELD_MOST) {
-        remove_stale(record);
-    }
-    const unsigned place = ilk__held_places(record);
-    if (place < ILK__HELD_MOST) {
-        struct ilk__held_share *held = &record->held[place];
-        ilk__record_set(&held->object, (uintptr_t)object);
-        ilk__record_set(&held->id, id);
-        ilk__record_set(&held->since_ns, since_ns);
-        ilk__record_set(&held->site, (uintptr_t)site);
-        ilk__record_set(&held->share, share);
-        ilk__record_set(&record->held_count, place + 1);
-    }
-    ilk__record_end(record);
-}
-
-/* False: the thread is not known to hold it. */
-static bool change_share(struct ilk__record *record, const struct ilk__object *object, uint64_t id,
-                         enum ilk__share before, enum ilk__share after) {
-    ilk__record_begin(record);
-    struct ilk__held_share *held = find_held(record, object, id, &before);
-    if (held != NULL) {
-        ilk__record_set(&held->share, after);
-    }
-    ilk__record_end(record);
-    return held != NULL;
-}
-
 /* ---- Waiting for oneself ---- */
 
 static void report_self_wait(const struct ilk__watch *watch, const struct ilk__held_share *held,
@@ -166,7 +88,7 @@ static bool waits_for_itself(enum ilk__share held, enum ilk__share asked) {
 static void check_self(struct ilk__record *record, const struct ilk__watch *watch) {
     for (unsigned index = 0; index < ilk__held_places(record); index++) {
         const struct ilk__held_share *held = &record->held[index];
-        if (is_held(held, watch->object, watch->id) && ilk__is_proven_lock(watch->object) &&
+        if (ilk__is_share_of(held, watch->object, watch->id) && ilk__is_proven_lock(watch->object) &&
             waits_for_itself((enum ilk__share)ilk__record_get(&held->share), watch->share)) {
             /* What is anyone's may be given up by another thread. */
             report_self_wait(watch, held, words_for(watch->share), !ilk__is_anyones(watch->object));
@@ -177,7 +99,7 @@ static void check_self(struct ilk__record *record, const struct ilk__watch *watc
 
 /* A thread that reads, and asks for one more share that readers have, waits behind a writer that waits for its read. */
 static void check_reading_again(struct ilk__record *record, const struct ilk__watch *watch) {
-    const struct ilk__held_share *held = find_held(record, watch->object, watch->id, NULL);
+    const struct ilk__held_share *held = ilk__record_find_held(record, watch->object, watch->id, NULL);
     if (held != NULL && ilk__is_proven_lock(watch->object)) {
         report_self_wait(watch, held,
                          watch->share == ILK__SHARE_READ
@@ -290,9 +212,9 @@ void ilk__watch_end(struct ilk__watch *watch, bool is_acquired) {
     }
     ilk__object_add_acquisition(object);
     if (watch->share != ILK__SHARE_UPGRADE) {
-        add_held(record, object, watch->id, watch->share, ilk__stack_line(watch->site), now_ns);
+        ilk__record_add_held(record, object, watch->id, watch->share, ilk__stack_line(watch->site), now_ns);
     } else if (record != NULL) {
-        (void)change_share(record, object, watch->id, ILK__SHARE_UPGRADABLE, ILK__SHARE_WRITE);
+        (void)ilk__record_change_held(record, object, watch->id, ILK__SHARE_UPGRADABLE, ILK__SHARE_WRITE);
     }
 }
 
@@ -307,20 +229,7 @@ void ilk__watch_taken(const void *address, enum ilk__share share, const void *si
     }
     see_share(object, share);
     ilk__object_add_acquisition(object);
-    add_held(ilk__record_known(), object, id, share, site, now_if(ilk__object_watches(object)));
-}
-
-/* False: the thread is not known to hold it. */
-static bool give_up_held(struct ilk__record *record, const struct ilk__object *object, uint64_t id,
-                         enum ilk__share share, uint64_t *since_ns) {
-    ilk__record_begin(record);
-    struct ilk__held_share *held = find_held(record, object, id, &share);
-    if (held != NULL) {
-        *since_ns = ilk__record_get(&held->since_ns);
-        remove_held(record, held);
-    }
-    ilk__record_end(record);
-    return held != NULL;
+    ilk__record_add_held(ilk__record_known(), object, id, share, site, now_if(ilk__object_watches(object)));
 }
 
 /* The length of the hold. */
@@ -344,14 +253,15 @@ void ilk__watch_release_begin(struct ilk__watch *watch, const void *address) ILK
     watch->id = watch->object != NULL ? ilk__object_id_at(watch->object, address) : 0;
 }
 
-void ilk__watch_release_end(const struct ilk__watch *watch, enum ilk__share share,
-                            const void *site) ILK_NONBLOCKING {
+void ilk__watch_release_end(const struct ilk__watch *watch, enum ilk__share share, const void *site)
+    ILK_NONBLOCKING {
     if (watch->id == 0) {
         return;
     }
     struct ilk__record *record = ilk__record_known();
     uint64_t since_ns = 0;
-    const bool was_held = record != NULL && give_up_held(record, watch->object, watch->id, share, &since_ns);
+    const bool was_held =
+        record != NULL && ilk__record_give_up_held(record, watch->object, watch->id, share, &since_ns);
     /* A thread that takes the permit may end the semaphore at once: one that has begun there since is left alone. */
     struct ilk__object *object = still_there(watch->object, watch->id);
     if (object == NULL) {
@@ -380,8 +290,9 @@ void ilk__watch_downgrade(const void *address) {
         return;
     }
     struct ilk__record *record = ilk__record_known(); /* allocates nothing */
-    see_given_back(watch.object, record != NULL && change_share(record, watch.object, watch.id,
-                                                                ILK__SHARE_WRITE, ILK__SHARE_READ));
+    see_given_back(watch.object,
+                   record != NULL && ilk__record_change_held(record, watch.object, watch.id, ILK__SHARE_WRITE,
+                                                             ILK__SHARE_READ));
 }
 
 void ilk__watch_permits(const void *address) ILK_NONBLOCKING {

@@ -44,8 +44,8 @@ void ilk__watch_release(const void *address, enum ilk__share share, const void *
 /* Around giving up a share, which may fail: the first call before it, the second if the share was given up. The object
  * may have ended between them. */
 void ilk__watch_release_begin(struct ilk__watch *watch, const void *address) ILK_NONBLOCKING;
-void ilk__watch_release_end(const struct ilk__watch *watch, enum ilk__share share,
-                            const void *site) ILK_NONBLOCKING;
+void ilk__watch_release_end(const struct ilk__watch *watch, enum ilk__share share, const void *site)
+    ILK_NONBLOCKING;
 /* Before a downgrade. */
 void ilk__watch_downgrade(const void *address);
 /* A semaphore has more than one permit. */

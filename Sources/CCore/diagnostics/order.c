@@ -80,7 +80,8 @@ bool ilk__is_held_still(const struct ilk__held_share *held) {
 /* ---- A thread's orders ---- */
 
 static struct ilk__known_order *known_place(struct ilk__record *record, const struct ilk__order *order) {
-    return &record->known_orders[(order->from_id * 31 + order->to_id * 7 + ilk__pair(order->held, order->asked)) %
+    return &record->known_orders[(order->from_id * 31 + order->to_id * 7 +
+                                  ilk__pair(order->held, order->asked)) %
                                  ILK__KNOWN_ORDERS];
 }
 

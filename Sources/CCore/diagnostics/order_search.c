@@ -189,8 +189,8 @@ static void reach_over(struct queue *queue, const struct ilk__edge *edge) {
  * left. Called again, it goes on. False: it is not reached. */
 static bool measure(struct search *search, struct queue *queue, bool is_to_the_end) {
     struct ilk__object *object;
-    while ((is_to_the_end || distance_of(queue, search->begin, search->edge->asked) == FAR) && !search->is_ended &&
-           (object = pop(queue)) != NULL) {
+    while ((is_to_the_end || distance_of(queue, search->begin, search->edge->asked) == FAR) &&
+           !search->is_ended && (object = pop(queue)) != NULL) {
         struct ilk__edge *edge;
         LIST_FOREACH(edge, &object->entering, entering) {
             if (may_follow(search) && edge->from != search->target && ilk__is_proven_lock(edge->from) &&

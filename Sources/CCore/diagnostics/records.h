@@ -112,6 +112,23 @@ void ilk__record_end(struct ilk__record *record);
 void ilk__record_set_label(ilk__record_word label[ILK__LABEL_WORDS], const char *text);
 void ilk__record_get_label(const ilk__record_word label[ILK__LABEL_WORDS], char text[ILK_NAME_SIZE]);
 
+/* ---- The shares held, by the owner ---- */
+
+bool ilk__is_share_of(const struct ilk__held_share *held, const struct ilk__object *object, uint64_t id);
+
+/* The latest share of the object, of `share` if it is one; NULL. What it returns is the calling thread's until a signal
+ * handler takes or gives up something: a change begins before it. */
+struct ilk__held_share *ilk__record_find_held(struct ilk__record *record, const struct ilk__object *object,
+                                              uint64_t id, const enum ilk__share *share);
+/* If there is a place for it. `record` may be NULL. */
+void ilk__record_add_held(struct ilk__record *record, struct ilk__object *object, uint64_t id,
+                          enum ilk__share share, const void *site, uint64_t since_ns);
+/* False: the thread is not known to hold it. */
+bool ilk__record_change_held(struct ilk__record *record, const struct ilk__object *object, uint64_t id,
+                             enum ilk__share before, enum ilk__share after);
+bool ilk__record_give_up_held(struct ilk__record *record, const struct ilk__object *object, uint64_t id,
+                              enum ilk__share share, uint64_t *since_ns);
+
 /* Adds to the events, within a change. */
 void ilk__record_add_event(struct ilk__record *record, const struct ilk__object *object, uint64_t what,
                            uint64_t since_ns, uint64_t for_ns);

@@ -8,12 +8,13 @@
  *   ILK_RWLOCK_INIT; ilk_rwlock_init while all locks are watched          up
  *   ilk_rwlock_observe                                                    up
  *   a call that finds it, when neither all nor it are watched             down
- * Must not happen: a lock that is not watched keeps it (every call that finds it asks); one that stays in the table loses
- * it, and what a thread gives up is held on there: so it goes down with the tables locked, as the table forgets the lock.
+ * Must not happen: a lock that is not watched keeps it (every call that finds it asks); one that stays in the table
+ * loses it, and what a thread gives up is held on there: so it goes down with the tables locked, as the table forgets
+ * the lock.
  *
  * Try calls, and those that give up, allocate nothing and wait for nothing, not for the mutex of the tables either:
- * signal handlers make them. They leave it to the next call while the tables are locked; and a lock whose first call is
- * one of them is met by the next that may wait.
+ * signal handlers make them. They leave it to the next call while the tables are locked; and a lock whose first call
+ * is one of them is met by the next that may wait.
  */
 #include "diagnostics/misuse.h"
 #include "diagnostics/names.h"

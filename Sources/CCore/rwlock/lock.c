@@ -110,7 +110,8 @@ static void report_wait_for_self(const ilk_rwlock *lock, enum ilk__rwlock_kind k
 }
 
 /* The thread will wait. A reader is held back by a writer alone. */
-ILK_COLD static void tell_watch(struct ilk__watch *watch, const ilk_rwlock *lock, enum ilk__rwlock_kind kind) {
+ILK_COLD static void tell_watch(struct ilk__watch *watch, const ilk_rwlock *lock,
+                                enum ilk__rwlock_kind kind) {
     const bool reads = kind == ILK__READ || kind == ILK__READ_FURTHER || kind == ILK__UPGRADABLE;
     ilk__watch_contends(watch, reads && !admits(ilk__rwlock_probe(lock), ILK__READ));
 }

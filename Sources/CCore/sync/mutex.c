@@ -19,9 +19,8 @@
  * sets it again. A wait that has timed out leaves bit 31, and the next unlock a word of 0: such a mutex is watched
  * again from its next contended call. Where threads wait for a condition that is too late: unlock_inherited.
  *
- * Fork. In the child the forking thread has another id, and owns the mutexes that name the old one
- * (platform/earlier_ids.c). Their bit may stand for sleepers that do not exist: a wake-up for none. For
- * inheritance see mutex_inherit_linux.c.
+ * Fork. In the child the forking thread has another id, and owns the mutexes that name the old one (earlier_ids.c);
+ * their bit may stand for sleepers that do not exist: a wake-up for none. For inheritance see mutex_inherit_linux.c.
  */
 #include "diagnostics/misuse.h"
 #include "diagnostics/observe.h"
@@ -77,14 +76,14 @@ static bool mutex_is_fresh(const ilk_mutex *mutex) ILK_NONBLOCKING {
 }
 
 /* Whether the mutex is watched. The table forgets one that is not, and one that was at the address of a fresh mutex.
- * What is not wanted any more goes with the tables locked: with SLOW, one that stays in the table would lose calls. */
+ * The marks go while the tables are locked: one that stays in the table would lose calls. */
 static bool mutex_settle(ilk_mutex *mutex, bool owns, bool may_wait) {
     sigset_t before;
     if (!ilk__tables_lock_if(&before, may_wait)) {
         return false;
     }
-    const bool is_watched = ilk__object_settle(mutex, mutex_is_fresh(mutex)) ||
-                            (is_marked(mutex) && ilk__diagnoses_all());
+    const bool is_watched =
+        ilk__object_settle(mutex, mutex_is_fresh(mutex)) || (is_marked(mutex) && ilk__diagnoses_all());
     /* MX12 release, pairs with MX11. Only with the tables locked. */
     const uint32_t settings = ilk_atomic_fetch_and(
         &mutex->settings, is_watched ? ~MUTEX_FRESH : ~(MUTEX_FRESH | MUTEX_WATCHED), memory_order_release);
@@ -113,8 +112,8 @@ static bool mutex_is_watched(ilk_mutex *mutex) {
     return ILK_UNLIKELY(is_marked(mutex)) && mutex_decide_watching(mutex);
 }
 
-/* Likewise, for calls that a signal handler makes: allocates nothing and does not block. A mutex whose
- * first call one is is met by the next that may wait. */
+/* Likewise, for calls that a signal handler makes: allocates nothing and does not block. A mutex whose first call is
+ * one of them is met by the next that may wait. */
 ILK_TRUSTED_NONBLOCKING_BEGIN
 ILK_COLD static bool mutex_is_known(ilk_mutex *mutex, bool owns) ILK_NONBLOCKING {
     if (!is_marked(mutex) && is_set(mutex, MUTEX_AWAITED)) {
@@ -268,7 +267,7 @@ static ILK_NOINLINE ilk_status lock_taken(ilk_mutex *mutex, uint32_t self, uint3
     }
     const bool is_own = names_me(seen, self); /* reported as misuse, which tells more */
     return !is_own && mutex_is_watched(mutex) ? lock_watched(mutex, self, seen, deadline_ns, call, site)
-                                                    : wait_for_owner(mutex, self, seen, deadline_ns, call);
+                                              : wait_for_owner(mutex, self, seen, deadline_ns, call);
 }
 
 static inline ilk_status lock_by(ilk_mutex *mutex, uint32_t self, uint64_t deadline_ns, const char *call,

@@ -82,7 +82,8 @@ ILK_COLD static bool semaphore_is_known(ilk_semaphore *semaphore) ILK_NONBLOCKIN
     if (!semaphore_is_wanted(semaphore)) {
         (void)semaphore_settle(semaphore, false);
     }
-    return ilk__object_find(semaphore) != NULL; /* also if it is not watched, and stays while the table is locked */
+    return ilk__object_find(semaphore) !=
+           NULL; /* also if it is not watched, and stays while the table is locked */
 }
 ILK_TRUSTED_NONBLOCKING_END
 
@@ -106,8 +107,8 @@ ilk_status ilk_semaphore_observe(ilk_semaphore *semaphore, uint32_t what) {
     return ILK_OK;
 }
 
-/* The calling thread has taken a permit, or will give `given`. While a thread holds the permit of a semaphore that serves
- * as a lock, there is no other. */
+/* The calling thread has taken a permit, or will give `given`. While a thread holds the permit of a semaphore that
+ * serves as a lock, there is no other. */
 static void see_permits(ilk_semaphore *semaphore, uint32_t given) ILK_NONBLOCKING {
     uint32_t word = ilk_atomic_load(&semaphore->word, memory_order_relaxed); /* SE1 */
     if (given > 1 || ilk__semaphore_permits(word) != 0) {

@@ -603,8 +603,7 @@ static void use_switched(void (*pause)(void)) {
     ilk_rwlock_write_unlock(&switched.lock);
     ilk__tables_unlock(&before);
 }
-static void go_on(void) {
-}
+static void go_on(void) {}
 static void switch_off(void) {
     ilk_diagnose(0);
 }

@@ -503,9 +503,10 @@ TEST(sharing_again_for_ever_is_reported_before_it_hangs) {
         char output[8192];
         const int status = child_run(share_twice, &waits[index], output, sizeof output);
         char expected[256];
-        snprintf(expected, sizeof expected,
-                 ") would wait for itself: it holds %s %s and asks for it %s, behind a writer that waits for it\n",
-                 named("rwlock", &own, "own"), waits[index].held, waits[index].asked);
+        snprintf(
+            expected, sizeof expected,
+            ") would wait for itself: it holds %s %s and asks for it %s, behind a writer that waits for it\n",
+            named("rwlock", &own, "own"), waits[index].held, waits[index].asked);
         check_contains(output, expected);
         /* The writer may give up. A checked build reports the wait itself as misuse. */
         check(WIFSIGNALED(status) && WTERMSIG(status) == (IS_CHECKED ? SIGABRT : SIGALRM));

@@ -182,7 +182,8 @@ static void setup_first_permits(void) {
 }
 static void check_known_permit(void) {
     const struct ilk__object *object = ilk__object_find(&s.semaphore);
-    ex_expect(ilk__object_has_traits(object, ILK__IS_BALANCED) && !ilk__object_has_traits(object, ILK__IS_SIGNALLED),
+    ex_expect(ilk__object_has_traits(object, ILK__IS_BALANCED) &&
+                  !ilk__object_has_traits(object, ILK__IS_SIGNALLED),
               "a permit that each thread gives back is not known for a lock");
     check_watched();
 }
