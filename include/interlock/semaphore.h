@@ -85,7 +85,8 @@ typedef struct ilk_semaphore {
 #define ILK__SEMAPHORE_FITS(count) ((uint32_t)sizeof(char[(uint64_t)(count) <= ILK_SEMAPHORE_MAX ? 1 : -1]))
 
 /* Initialises a semaphore with `count` permits where it is defined: a constant, of ILK_SEMAPHORE_MAX at most; a larger
- * or a negative one does not compile. Its first call goes slow, to ask whether diagnosis is on. */
+ * or a negative one does not compile. Its first call goes slow, to ask whether diagnosis is on, which takes it for the
+ * semaphore that was there before if that was not destroyed. */
 #define ILK_SEMAPHORE_INIT(count)                                                                            \
     {                                                                                                        \
         (uint32_t)(count) * ILK__SEMAPHORE_FITS(count) << 4 | 0x8, 0, {                                      \

@@ -48,7 +48,7 @@ void ilk__watch_release_end(const struct ilk__watch *watch, enum ilk__share shar
     ILK_NONBLOCKING;
 /* Before a downgrade. */
 void ilk__watch_downgrade(const void *address);
-/* A semaphore has more than one permit. */
+/* A semaphore has not one permit, as what serves as a lock has. */
 void ilk__watch_permits(const void *address) ILK_NONBLOCKING;
 
 /* A wait for what has no holder (a latch, a ring …). `label` names what the table of names has not, or is "". After

@@ -21,8 +21,8 @@ static void semaphore_begin(ilk_semaphore *semaphore, uint32_t permits, uint32_t
     ilk_atomic_store(&semaphore->queue, queue, memory_order_relaxed); /* SE5 */
     TAILQ_INIT(&semaphore->waiters);
     ilk__object_forget(semaphore);
-    if (ilk__diagnoses_all()) {
-        (void)ilk_semaphore_observe(semaphore, 0);
+    if (ilk__diagnoses_all() && ilk_semaphore_observe(semaphore, 0) == ILK_OK && permits != 1) {
+        ilk__watch_permits(semaphore); /* what serves as a lock begins with one */
     }
 }
 
