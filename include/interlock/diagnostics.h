@@ -34,17 +34,18 @@
  * zero bits, and those in use before, are watched by their own call alone. Switched off again, a lock or a semaphore
  * leaves with its next call that may wait, a ring as it ends. Calls that may wait may allocate and block briefly for a
  * watched object, calls that give up may block briefly and make system calls; try_ calls do neither, so what a thread
- * takes by one before it has made a call that may wait, or before such a call was made for the lock, is not noted.
+ * takes by one is not noted before it has made a call that may wait, nor before such a call of what ILK_RWLOCK_INIT
+ * and its kin have made.
  *
- *   order       Reports two orders of taking locks that could make their threads wait for each other for ever,
- *               when the second is met, before the thread that meets it waits; and a thread about to wait for itself.
+ *   order       Reports two orders of taking locks that could make their threads wait for each other for ever, when
+ *               the second is met, before the thread that meets it waits; and a thread about to wait for itself.
  *               Counted are read, upgradable and write locks, upgrades, mutexes; and, as long as each thread gives
- *               back what it took, and no other, semaphores of one permit and plain locks. Orders that turn out to
- *               be harmful later, when a lock is first written or upgraded or a permit first given back, are
- *               reported when one of them is met again. Not counted are try_ calls and waits with a limit, as what
- *               is asked for; and orders that a third lock, held for writing or upgradable in both, keeps apart. A
- *               thread is known to hold the first 32, and a cycle has eight locks at most. A search ends after 100,000
- *               to 1.1 million orders, which standard error says.
+ *               back what it took, and no other, semaphores of one permit and plain locks. Orders that turn out to be
+ *               harmful later, when a lock is first written or upgraded, or a permit or a plain lock first given
+ *               back, are reported when one of them is met again. Not counted are try_ calls and waits with a limit,
+ *               as what is asked for; and orders that a third lock, held for writing or upgradable in both, keeps
+ *               apart. A thread is known to hold the first 32, and a cycle has eight locks at most. A search ends
+ *               after 100,000 to 1.1 million orders, which standard error says.
  *   contention  Acquisitions, those that met a holder, how long they waited and how long it was held.
  *   hang        A report of every thread: what it holds of the objects watched, what of them it waits for and since
  *               when, what it works on; cycles are marked.

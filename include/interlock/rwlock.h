@@ -41,13 +41,14 @@
  *      readers had left the fence out, and a thread that a writer waits for.
  *   E  A thread that got the lock and gave it up may destroy or free it: no earlier unlock touches the memory
  *      once another thread can have taken the lock.
- *   F  try_ calls, unlocks and downgrade wait for nothing, not even for a thread preempted while it
- *      changes the queue: it hands on what they give up. They never allocate, and (while diagnosis does
- *      not watch the lock) make no system call but to wake sleepers and, in try_write_lock, one
- *      membarrier(2) where readers leave the fence out: after many thousands of reads with hardly a
- *      write. (The pthread park backend's wake-up takes a mutex that is held for some instructions.) One
- *      exception: while a thread waits under the lock for a condition (condition.h), a writer that leaves
- *      judges, and takes short locks; a signal handler then may not.
+ *   F  *   F  try_ calls, unlocks and downgrade wait for nothing, not even for a thread preempted while
+ *      it changes the queue: it hands on what they give up. They never allocate. They make no system call
+ *      but to wake sleepers; while diagnosis watches the lock, or as it is first used where
+ *      ILK_RWLOCK_INIT has made it; and, in try_write_lock, one membarrier(2) where readers leave the
+ *      fence out: after many thousands of reads with hardly a write. (The pthread park backend's wake-up
+ *      takes a mutex that is held for some instructions.) One exception: while a thread waits under the
+ *      lock for a condition (condition.h), a writer that leaves judges, and takes short locks; a signal
+ *      handler then may not.
  *   G  A try_ call never fails on a free lock that no other call is at work on; of two that meet there
  *      both may fail. Where membarrier(2) is refused late, try_write_lock fails on a lock whose readers
  *      had left the fence out, until a waiting call has taken it for writing.

@@ -38,8 +38,9 @@
  *   D  A thread that has got a permit may destroy the semaphore when no other thread will use it: the signal
  *      that gave the permit does not touch the memory any more.
  *   E  try_wait, signal and try_signal wait for nothing, not even for a thread preempted while it changes the queue:
- *      that thread hands over the permits given meanwhile. The signals make no system call but to wake sleepers. A
- *      signal handler may call all three, whatever it interrupted. (Not with the pthread park backend.)
+ *      that thread hands over the permits given meanwhile. The signals make no system call but to wake sleepers, and
+ *      while diagnosis watches the semaphore, or as it is first used where ILK_SEMAPHORE_INIT has made it. A signal
+ *      handler may call all three, whatever it interrupted. (Not with the pthread park backend.)
  *   F  A semaphore of ilk_semaphore_init_barging keeps B to E, and not A: any thread may take a permit that lies there,
  *      before threads that wait. A signal wakes the first in the queue, which sleeps again if the permit is gone. When
  *      the first has been passed at 16 such wake-ups, other threads leave it the permits until it has one, but for a

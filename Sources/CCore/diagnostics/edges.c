@@ -83,6 +83,16 @@ void ilk__edges_end(struct ilk__object *object) {
     }
 }
 
+static bool is_reported_between(const struct ilk__order *order) {
+    const struct ilk__edge *edge;
+    LIST_FOREACH(edge, &order->from->leaving, leaving) {
+        if (edge->to == order->to) {
+            return edge->is_reported;
+        }
+    }
+    return false;
+}
+
 static void make_edge(struct ilk__edge *edge, const struct ilk__order *order) {
     const uint64_t version = ilk_atomic_load(&edge->version, memory_order_relaxed); /* LO3 */
     ilk_atomic_store(&edge->version, version + 1, memory_order_relaxed);            /* LO3 */
@@ -99,12 +109,12 @@ static void make_edge(struct ilk__edge *edge, const struct ilk__order *order) {
     edge->to = order->to;
     edge->held = order->held;
     edge->asked = order->asked;
+    edge->is_reported = is_reported_between(order);
     LIST_INSERT_HEAD(&order->from->leaving, edge, leaving);
     LIST_INSERT_HEAD(&order->to->entering, edge, entering);
     (void)ilk__object_add_traits(order->from, ILK__HAS_ORDERS);
     edge->guard_count = order->guard_count;
     memcpy(edge->guards, order->guards, sizeof edge->guards);
-    edge->is_reported = false;
     edge->sighting = *order->sighting;
 }
 
@@ -171,12 +181,9 @@ bool ilk__edges_share_guards(const struct ilk__edge *edge, const struct ilk__edg
     return false;
 }
 
-bool ilk__edge_is_reported(const struct ilk__edge *edge) {
-    const struct ilk__edge *other;
+void ilk__edge_set_reported(const struct ilk__edge *edge) {
+    struct ilk__edge *other;
     LIST_FOREACH(other, &edge->from->leaving, leaving) {
-        if (other->to == edge->to && other->is_reported) {
-            return true;
-        }
+        other->is_reported |= other->to == edge->to;
     }
-    return false;
 }

@@ -76,7 +76,7 @@ void ilk__edges_end(struct ilk__object *object);
 /* Whether the same guard is held along both. */
 bool ilk__edges_share_guards(const struct ilk__edge *edge, const struct ilk__edge *other);
 
-/* Whether an edge between the same objects was in a report. */
-bool ilk__edge_is_reported(const struct ilk__edge *edge);
+/* All edges between the same objects have been in a report. */
+void ilk__edge_set_reported(const struct ilk__edge *edge);
 
 #endif

@@ -21,7 +21,7 @@
 #define ILK__IS_ANYONES UINT32_C(4)  /* a plain lock: another thread than took it may give it up */
 #define ILK__IS_BALANCED UINT32_C(8) /* a thread has given back what it took, of what is anyone's */
 #define ILK__IS_SIGNALLED                                                                                    \
-    UINT32_C(16) /* a thread has given what it had not taken, or there was more than one permit */
+    UINT32_C(16)                     /* a thread has given what it had not taken, or it has not one permit */
 #define ILK__HAS_ORDERS UINT32_C(32) /* an edge leaves it, or has left it */
 
 /* UPGRADE is asked for and never held: its thread holds UPGRADABLE, so that only readers keep it waiting. */

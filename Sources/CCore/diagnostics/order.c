@@ -86,8 +86,8 @@ static struct ilk__known_order *known_place(struct ilk__record *record, const st
 }
 
 static bool is_order_of(const struct ilk__known_order *known, const struct ilk__order *order) {
-    return known->from == order->from_id && known->to == order->to_id && known->held == order->held &&
-           known->asked == order->asked && known->proofs == order->proofs;
+    return known->from == order->from_id && known->to == order->to_id &&
+           known->pair == ilk__pair(order->held, order->asked) && known->proofs == order->proofs;
 }
 
 /* False: it is not in the graph, for want of memory or because an object has ended. */
@@ -138,8 +138,9 @@ static void gather_guards(const struct ilk__record *record, unsigned without, st
         const struct ilk__held_share *held = &record->held[index];
         const struct ilk__object *object = ilk__held_object(held);
         const uint64_t id = ilk__record_get(&held->id);
-        if (index != without && object != order->to && ilk__object_id(object) == id &&
-            ilk__record_get(&held->share) != ILK__SHARE_READ && !ilk__is_anyones(object)) {
+        if (index != without && object != order->to && ilk__is_held_still(held) &&
+            ilk__record_get(&held->share) != ILK__SHARE_READ &&
+            ilk__object_kind_of(object) != ILK_OBJECT_SEMAPHORE) {
             order->guards[order->guard_count++] = id;
         }
     }
@@ -183,6 +184,7 @@ void ilk__order_add(struct ilk__record *record, struct ilk__object *object, uint
                 continue;
             }
         }
-        *known = (struct ilk__known_order){order.from_id, order.to_id, order.held, order.asked, order.proofs};
+        *known = (struct ilk__known_order){order.from_id, order.to_id, ilk__pair(order.held, order.asked),
+                                           order.proofs};
     }
 }

@@ -222,7 +222,7 @@ static bool fits(const struct cycle *cycle, const struct ilk__edge *edge) {
 /* Whether an edge of it was in no report yet. */
 static bool is_news(const struct cycle *cycle) {
     for (uint32_t index = 0; index < cycle->count; index++) {
-        if (!ilk__edge_is_reported(cycle->edges[index])) {
+        if (!cycle->edges[index]->is_reported) {
             return true;
         }
     }
@@ -301,7 +301,7 @@ static void describe_cycle(const struct cycle *cycle, const struct ilk__sighting
         sighting->to = ilk__object_address(edge->to);
         sighting->from_kind = ilk__object_kind_of(edge->from);
         sighting->to_kind = ilk__object_kind_of(edge->to);
-        edge->is_reported = true;
+        ilk__edge_set_reported(edge);
     }
 }
 

@@ -49,7 +49,7 @@ static void remove_stale(struct ilk__record *record) {
 
 void ilk__record_add_held(struct ilk__record *record, struct ilk__object *object, uint64_t id,
                           enum ilk__share share, const void *site, uint64_t since_ns) {
-    if (record == NULL || ilk__is_no_lock(object)) {
+    if (record == NULL || (ilk__object_kind_of(object) == ILK_OBJECT_SEMAPHORE && ilk__is_no_lock(object))) {
         return;
     }
     ilk__record_begin(record);

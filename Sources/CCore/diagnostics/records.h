@@ -66,8 +66,7 @@ struct ilk__event {
 /* An order that the thread has seen to be in the graph without conditions: only it reads this. */
 struct ilk__known_order {
     uint64_t from, to;
-    enum ilk__share held, asked;
-    uint32_t proofs;
+    uint32_t pair, proofs; /* ilk__pair */
 };
 
 struct ilk__record {

@@ -91,7 +91,8 @@ static bool waits_without_limit(const struct ilk__thread_copy *copy) {
            ilk__record_get(&copy->record.waiting.deadline_ns) == ILK_FOREVER;
 }
 
-/* Whether `other` holds, or works on, what `waiter` waits for. */
+/* Whether `other` holds, or works on, what `waiter` waits for. A permit that a thread took may be a signal: it waits
+ * for the next one, not for itself. */
 static bool holds_up(const struct ilk__thread_copy *waiter, const struct ilk__thread_copy *other) {
     const struct ilk__waiting *waiting = &waiter->record.waiting;
     const uint64_t address = ilk__record_get(&waiting->address);
@@ -102,7 +103,7 @@ static bool holds_up(const struct ilk__thread_copy *waiter, const struct ilk__th
         const struct ilk__held_share *held = &other->record.held[index];
         const struct ilk__object *object = ilk__held_object(held);
         if ((uintptr_t)ilk__object_address(object) == address && ilk__is_held_still(held) &&
-            ilk__is_proven_lock(object)) {
+            (other != waiter || ilk__is_proven_lock(object))) {
             const enum ilk__share share = (enum ilk__share)ilk__record_get(&held->share);
             const enum ilk__share asked = (enum ilk__share)ilk__record_get(&waiting->share);
             if (ilk__shares_exclude(object, share, asked)) {

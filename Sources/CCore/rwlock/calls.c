@@ -8,6 +8,7 @@
  *   ILK_RWLOCK_INIT; ilk_rwlock_init while all locks are watched          up
  *   ilk_rwlock_observe                                                    up
  *   a call that finds it, when neither all nor it are watched             down
+ *   a call that has noted what it took, and finds it down                 up
  * Must not happen: a lock that is not watched keeps it (every call that finds it asks); one that stays in the table
  * loses it, and what a thread gives up is held on there: so it goes down with the tables locked, as the table forgets
  * the lock.
@@ -39,11 +40,11 @@ static bool is_fresh(const ilk_rwlock *lock) ILK_NONBLOCKING {
     return ilk_atomic_load(&lock->mode_state, memory_order_acquire) >= ILK__MODE_FRESH_PLAIN;
 }
 
-/* Whether the lock is watched. The table forgets one that is not, and one that was at the address of a fresh lock. */
-static bool rwlock_settle(ilk_rwlock *lock, bool may_wait) {
+/* The table forgets a lock that is not watched, and one that was at the address of a fresh lock. */
+static void rwlock_settle(ilk_rwlock *lock, bool may_wait) {
     sigset_t before;
     if (!ilk__tables_lock_if(&before, may_wait)) {
-        return false;
+        return;
     }
     const bool was_fresh = is_fresh(lock);
     const bool is_watched = ilk__object_settle(lock, was_fresh) || ilk__diagnoses_all();
@@ -57,57 +58,50 @@ static bool rwlock_settle(ilk_rwlock *lock, bool may_wait) {
         ilk_atomic_fetch_and(&lock->word, ~ILK__RWLOCK_OBSERVED, memory_order_relaxed);
     }
     ilk__tables_unlock(&before);
-    return is_watched;
 }
 
-static bool rwlock_is_wanted(const ilk_rwlock *lock) ILK_NONBLOCKING {
-    return ilk__diagnoses_all() || ilk__object_is_watched_at(lock);
-}
-
-/* With OBSERVED. */
-ILK_COLD static bool rwlock_decide_watching(ilk_rwlock *lock) {
-    return (!is_fresh(lock) && rwlock_is_wanted(lock)) || rwlock_settle(lock, true);
-}
-
-static bool rwlock_is_watched(ilk_rwlock *lock) {
-    return ILK_UNLIKELY((ilk__rwlock_probe(lock) & ILK__RWLOCK_OBSERVED) != 0) &&
-           rwlock_decide_watching(lock);
-}
-
-/* Likewise, but allocates nothing and does not block. */
+/* With OBSERVED. A call that `may_wait` makes the object that is not there yet; others allocate nothing and do not
+ * block. While nothing is watched, the former do not wait for the tables either, which a thread has as it forks. */
 ILK_TRUSTED_NONBLOCKING_BEGIN
-ILK_COLD static bool rwlock_is_known(ilk_rwlock *lock) ILK_NONBLOCKING {
-    if (!rwlock_is_wanted(lock)) {
-        (void)rwlock_settle(lock, false);
+ILK_COLD static bool rwlock_decide_watching(ilk_rwlock *lock, bool may_wait) ILK_NONBLOCKING {
+    const bool all = ilk__diagnoses_all();
+    if (is_fresh(lock) || (!all && !ilk__object_is_watched_at(lock))) {
+        rwlock_settle(lock, may_wait && all);
     }
     struct ilk__object *object = is_fresh(lock) ? NULL : ilk__object_find(lock);
     if (object != NULL && ilk__mode_is_plain(lock)) {
         (void)ilk__object_add_traits(object, ILK__IS_ANYONES);
     }
-    return object != NULL; /* also of what is not watched, and stays in the table while that is locked */
+    /* One that is not watched stays while the tables are locked: what is held of it is noted. */
+    return object != NULL || (may_wait && all);
 }
 ILK_TRUSTED_NONBLOCKING_END
 
-static bool rwlock_is_watched_already(ilk_rwlock *lock) ILK_NONBLOCKING {
-    return ILK_UNLIKELY((ilk__rwlock_probe(lock) & ILK__RWLOCK_OBSERVED) != 0) && rwlock_is_known(lock);
+static bool rwlock_is_watched(ilk_rwlock *lock, bool may_wait) ILK_NONBLOCKING {
+    return ILK_UNLIKELY((ilk__rwlock_probe(lock) & ILK__RWLOCK_OBSERVED) != 0) &&
+           rwlock_decide_watching(lock, may_wait);
+}
+
+static void rwlock_watch(ilk_rwlock *lock) ILK_NONBLOCKING {
+    if ((ilk__rwlock_probe(lock) & ILK__RWLOCK_OBSERVED) == 0) {
+        /* RW23 relaxed: a hint to ask the table, which RW22 takes away as the table forgets the lock. */
+        ilk_atomic_fetch_or(&lock->word, ILK__RWLOCK_OBSERVED, memory_order_relaxed);
+    }
 }
 
 ilk_status ilk_rwlock_observe(ilk_rwlock *lock, uint32_t what) {
-    const bool is_wanted = (what & ILK_DIAGNOSE_ALL) != 0 || ilk__diagnoses_all();
-    if (!is_wanted) {
+    if ((what & ILK_DIAGNOSE_ALL) == 0 && !ilk__diagnoses_all()) {
         ilk__object_forget(lock);
-    }
-    if (!is_wanted || is_fresh(lock)) {
-        (void)rwlock_settle(lock, true);
-    }
-    if (!is_wanted) {
+        rwlock_settle(lock, true);
         return ILK_OK;
+    }
+    if (is_fresh(lock)) {
+        rwlock_settle(lock, true);
     }
     if (ilk__object_watch(lock, ILK_OBJECT_RWLOCK, what) == NULL) {
         return ILK_NOMEM;
     }
-    /* RW23 relaxed: a hint to ask the table, which RW22 takes away as the table forgets the lock. */
-    ilk_atomic_fetch_or(&lock->word, ILK__RWLOCK_OBSERVED, memory_order_relaxed);
+    rwlock_watch(lock);
     return ILK_OK;
 }
 
@@ -186,13 +180,16 @@ ILK_COLD static ilk_status take_watched(ilk_rwlock *lock, enum ilk__rwlock_kind 
                      site);
     const ilk_status status = take_plainly(lock, kind, section, deadline_ns, call, &watch);
     ilk__watch_end(&watch, status == ILK_OK);
+    if (status == ILK_OK) {
+        rwlock_watch(lock); /* it may have been forgotten, and met again, since the call began */
+    }
     return status;
 }
 
 static ilk_status take_until(ilk_rwlock *lock, enum ilk__rwlock_kind kind, ilk__read_section *section,
                              uint64_t deadline_ns, const char *call, const void *site) {
-    return rwlock_is_watched(lock) ? take_watched(lock, kind, section, deadline_ns, call, site)
-                                   : take_plainly(lock, kind, section, deadline_ns, call, NULL);
+    return rwlock_is_watched(lock, true) ? take_watched(lock, kind, section, deadline_ns, call, site)
+                                         : take_plainly(lock, kind, section, deadline_ns, call, NULL);
 }
 
 static ilk_status lock_until(ilk_rwlock *lock, enum ilk__rwlock_kind kind, uint64_t deadline_ns,
@@ -229,10 +226,11 @@ ILK_NOINLINE ilk_status ilk__read_section_begin_slow(ilk_rwlock *lock, ilk__read
 }
 
 ILK_NOINLINE bool ilk__rwlock_try_lock_slow(ilk_rwlock *lock, enum ilk__rwlock_kind kind) ILK_NONBLOCKING {
-    const bool watched = rwlock_is_watched_already(lock);
+    const bool watched = rwlock_is_watched(lock, false);
     const bool is_taken = ilk__rwlock_try_take(lock, kind);
     if (is_taken && watched) {
         ilk__watch_taken(lock, share_for(kind), ILK__CALLER);
+        rwlock_watch(lock); /* as in take_watched */
     }
     return is_taken;
 }
@@ -261,14 +259,14 @@ ILK_NOINLINE ilk_status ilk_rwlock_upgrade_until(ilk_rwlock *lock, uint64_t dead
 /* ---- Leaving ---- */
 
 ILK_NOINLINE void ilk__rwlock_unlock_slow(ilk_rwlock *lock, enum ilk__rwlock_kind kind) {
-    if (rwlock_is_watched_already(lock)) {
+    if (rwlock_is_watched(lock, false)) {
         ilk__watch_release(lock, share_for(kind), ILK__CALLER);
     }
     ilk__rwlock_leave_as(lock, kind);
 }
 
 void ilk__rwlock_downgrade_slow(ilk_rwlock *lock) {
-    if (rwlock_is_watched_already(lock)) {
+    if (rwlock_is_watched(lock, false)) {
         ilk__watch_downgrade(lock);
     }
     ilk__rwlock_leave_write_for_read(lock);

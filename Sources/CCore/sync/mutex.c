@@ -11,8 +11,7 @@
  * Bit 30 stays through all of these. The settings say why it is up: WATCHED, AWAITED. Set by ILK_MUTEX_INIT, by
  * ilk_mutex_init while all mutexes are watched, by ilk_mutex_observe, by an owner about to wait for a condition; taken
  * away by an owner that finds it without need as it unlocks. So it stays up for those that wait: AWAITED, too, is
- * changed by owners alone. Unlock does not wait for the tables of diagnosis, and leaves it to the next while they are
- * in use.
+ * changed by owners alone.
  *
  * With inheritance the kernel moves a word with bit 31 up. Bit 30 is its FUTEX_OWNER_DIED, for robust lists, which are
  * not used here: the kernel keeps the bit where a free mutex is taken, and drops it where it hands over; the next owner
@@ -59,8 +58,8 @@ static bool inherits(const ilk_mutex *mutex) ILK_NONBLOCKING {
 /* The settings first: a call that sees SLOW asks them. */
 static void mutex_watch(ilk_mutex *mutex) {
     ilk_atomic_fetch_or(&mutex->settings, MUTEX_WATCHED, memory_order_relaxed); /* MX10 */
-    /* MX13 relaxed: a hint to ask the settings. */
-    ilk_atomic_fetch_or(&mutex->word, MUTEX_SLOW, memory_order_relaxed);
+    /* MX12 release, pairs with MX11: WATCHED is there before SLOW says so. */
+    ilk_atomic_fetch_or(&mutex->word, MUTEX_SLOW, memory_order_release);
 }
 
 /* Whether diagnosis is to be asked: SLOW alone may be up for threads that wait for a condition. */
@@ -69,77 +68,76 @@ static bool is_marked(const ilk_mutex *mutex) ILK_NONBLOCKING {
 }
 
 static bool mutex_is_fresh(const ilk_mutex *mutex) ILK_NONBLOCKING {
-    /* MX11 acquire, pairs with MX12.
+    /* MX14 acquire, pairs with MX15.
      * Carries: the end of the object that was at its address.
      * If weaker: what this thread takes is held of that one. */
     return (ilk_atomic_load(&mutex->settings, memory_order_acquire) & MUTEX_FRESH) != 0;
 }
 
-/* Whether the mutex is watched. The table forgets one that is not, and one that was at the address of a fresh mutex.
- * The marks go while the tables are locked: one that stays in the table would lose calls. */
-static bool mutex_settle(ilk_mutex *mutex, bool owns, bool may_wait) {
+/* The table forgets a mutex that is not watched, and one that was at the address of a fresh mutex. */
+static void mutex_settle(ilk_mutex *mutex, bool may_wait) {
     sigset_t before;
     if (!ilk__tables_lock_if(&before, may_wait)) {
-        return false;
+        return;
     }
-    const bool is_watched =
-        ilk__object_settle(mutex, mutex_is_fresh(mutex)) || (is_marked(mutex) && ilk__diagnoses_all());
-    /* MX12 release, pairs with MX11. Only with the tables locked. */
-    const uint32_t settings = ilk_atomic_fetch_and(
-        &mutex->settings, is_watched ? ~MUTEX_FRESH : ~(MUTEX_FRESH | MUTEX_WATCHED), memory_order_release);
+    const bool is_watched = ilk__object_settle(mutex, mutex_is_fresh(mutex)) || ilk__diagnoses_all();
+    /* MX15 release, pairs with MX14. Only with the tables locked: one that stays there would lose calls. */
+    ilk_atomic_fetch_and(&mutex->settings, is_watched ? ~MUTEX_FRESH : ~(MUTEX_FRESH | MUTEX_WATCHED),
+                         memory_order_release);
     if (is_watched) {
         mutex_watch(mutex);
-    } else if (owns && (settings & MUTEX_AWAITED) == 0) {
-        ilk_atomic_fetch_and(&mutex->word, ~MUTEX_SLOW, memory_order_relaxed); /* MX13 */
     }
     ilk__tables_unlock(&before);
-    return is_watched;
 }
 
-static bool mutex_is_wanted(const ilk_mutex *mutex) ILK_NONBLOCKING {
-    return (is_marked(mutex) && ilk__diagnoses_all()) || ilk__object_is_watched_at(mutex);
-}
-
-ILK_COLD static bool mutex_decide_watching(ilk_mutex *mutex) {
-    if (mutex_is_fresh(mutex) || !mutex_is_wanted(mutex)) {
-        return mutex_settle(mutex, false, true);
-    }
-    ilk_atomic_fetch_or(&mutex->word, MUTEX_SLOW, memory_order_relaxed); /* MX13 */
-    return true;
-}
-
-static bool mutex_is_watched(ilk_mutex *mutex) {
-    return ILK_UNLIKELY(is_marked(mutex)) && mutex_decide_watching(mutex);
-}
-
-/* Likewise, for calls that a signal handler makes: allocates nothing and does not block. A mutex whose first call is
- * one of them is met by the next that may wait. */
+/* Marked. Without `may_wait` it allocates nothing and does not block; nor does it wait for the tables while nothing is
+ * watched, for a thread has them as it forks. */
 ILK_TRUSTED_NONBLOCKING_BEGIN
-ILK_COLD static bool mutex_is_known(ilk_mutex *mutex, bool owns) ILK_NONBLOCKING {
-    if (!is_marked(mutex) && is_set(mutex, MUTEX_AWAITED)) {
-        return false;
+ILK_COLD static bool mutex_decide_watching(ilk_mutex *mutex, bool may_wait) ILK_NONBLOCKING {
+    const bool all = ilk__diagnoses_all();
+    if (mutex_is_fresh(mutex) || (!all && !ilk__object_is_watched_at(mutex))) {
+        mutex_settle(mutex, may_wait && all);
     }
-    if (!mutex_is_wanted(mutex)) {
-        (void)mutex_settle(mutex, owns, false);
-    }
-    if (mutex_is_fresh(mutex) || !is_marked(mutex) || ilk__object_find(mutex) == NULL) {
-        return false;
-    }
-    ilk_atomic_fetch_or(&mutex->word, MUTEX_SLOW, memory_order_relaxed); /* MX13 */
-    return true; /* also of what is not watched, and stays in the table while that is locked */
+    /* One that is not watched stays while the tables are locked: what is held of it is noted. */
+    return !mutex_is_fresh(mutex) && ((may_wait && all) || ilk__object_find(mutex) != NULL);
 }
 ILK_TRUSTED_NONBLOCKING_END
 
+static bool mutex_is_watched(ilk_mutex *mutex, bool may_wait) ILK_NONBLOCKING {
+    return ILK_UNLIKELY(is_marked(mutex)) && mutex_decide_watching(mutex, may_wait);
+}
+
+/* By its owner, once it has noted that: the mutex may have been forgotten, and met again, since the call began; or the
+ * kernel has dropped SLOW. */
+static void mutex_go_on_watching(ilk_mutex *mutex) ILK_NONBLOCKING {
+    const uint32_t word = ilk_atomic_load(&mutex->word, memory_order_relaxed); /* MX4 */
+    if ((word & MUTEX_SLOW) == 0 || !is_set(mutex, MUTEX_WATCHED)) {
+        mutex_watch(mutex);
+    }
+}
+
+static void take_needless_slow_down(ilk_mutex *mutex) {
+    if (is_set(mutex, MUTEX_AWAITED | MUTEX_FRESH | MUTEX_WATCHED)) {
+        return;
+    }
+    /* MX11 acquire, pairs with MX12.
+     * Carries: that the mutex is watched.
+     * If weaker: a call of ilk_mutex_observe beside this one is lost. */
+    ilk_atomic_fetch_and(&mutex->word, ~MUTEX_SLOW, memory_order_acquire);
+    if (is_set(mutex, MUTEX_WATCHED)) {
+        /* MX13 relaxed: the mark is looked for in the settings. */
+        ilk_atomic_fetch_or(&mutex->word, MUTEX_SLOW, memory_order_relaxed);
+    }
+}
+
 ilk_status ilk_mutex_observe(ilk_mutex *mutex, uint32_t what) {
-    const bool is_wanted = (what & ILK_DIAGNOSE_ALL) != 0 || ilk__diagnoses_all();
-    if (!is_wanted) {
+    if ((what & ILK_DIAGNOSE_ALL) == 0 && !ilk__diagnoses_all()) {
         ilk__object_forget(mutex);
-    }
-    if (!is_wanted || mutex_is_fresh(mutex)) {
-        (void)mutex_settle(mutex, false, true);
-    }
-    if (!is_wanted) {
+        mutex_settle(mutex, true);
         return ILK_OK;
+    }
+    if (mutex_is_fresh(mutex)) {
+        mutex_settle(mutex, true);
     }
     if (ilk__object_watch(mutex, ILK_OBJECT_MUTEX, what) == NULL) {
         return ILK_NOMEM;
@@ -239,16 +237,16 @@ ILK_COLD static ilk_status lock_watched(ilk_mutex *mutex, uint32_t self, uint32_
                                         const char *call, const void *site) {
     struct ilk__watch watch;
     ilk__watch_begin(&watch, mutex, ILK_OBJECT_MUTEX, ILK__SHARE_WRITE, false, deadline_ns, site);
-    ilk_status status = ILK_OK;
-    if (!take_if_free(mutex, &seen, self)) {
+    bool is_taken = take_if_free(mutex, &seen, self);
+    if (!is_taken) {
         ilk__watch_contends(&watch, false);
-        status = wait_for_owner(mutex, self, seen, deadline_ns, call);
+        is_taken = wait_for_owner(mutex, self, seen, deadline_ns, call) == ILK_OK;
     }
-    ilk__watch_end(&watch, status == ILK_OK);
-    if (status == ILK_OK && inherits(mutex)) {
-        ilk_atomic_fetch_or(&mutex->word, MUTEX_SLOW, memory_order_relaxed); /* MX13 */
+    ilk__watch_end(&watch, is_taken);
+    if (is_taken) {
+        mutex_go_on_watching(mutex);
     }
-    return status;
+    return is_taken ? ILK_OK : ILK_TIMEDOUT;
 }
 
 /* A free mutex under which threads wait for a condition, and which diagnosis does not watch. */
@@ -266,8 +264,8 @@ static ILK_NOINLINE ilk_status lock_taken(ilk_mutex *mutex, uint32_t self, uint3
         return ILK_OK;
     }
     const bool is_own = names_me(seen, self); /* reported as misuse, which tells more */
-    return !is_own && mutex_is_watched(mutex) ? lock_watched(mutex, self, seen, deadline_ns, call, site)
-                                              : wait_for_owner(mutex, self, seen, deadline_ns, call);
+    return !is_own && mutex_is_watched(mutex, true) ? lock_watched(mutex, self, seen, deadline_ns, call, site)
+                                                    : wait_for_owner(mutex, self, seen, deadline_ns, call);
 }
 
 static inline ilk_status lock_by(ilk_mutex *mutex, uint32_t self, uint64_t deadline_ns, const char *call,
@@ -290,7 +288,7 @@ ILK_COLD static bool try_lock_taken(ilk_mutex *mutex, uint32_t seen, const void 
     if (seen != MUTEX_SLOW) {
         return false;
     }
-    const bool watched = mutex_is_known(mutex, false);
+    const bool watched = mutex_is_watched(mutex, false);
     const uint32_t self = ilk__thread_id();
     while (!take_if_free(mutex, &seen, self)) {
         if ((seen & ~MUTEX_SLOW) != 0) {
@@ -299,6 +297,7 @@ ILK_COLD static bool try_lock_taken(ilk_mutex *mutex, uint32_t seen, const void 
     }
     if (watched) {
         ilk__watch_taken(mutex, ILK__SHARE_WRITE, site);
+        mutex_go_on_watching(mutex);
     }
     return true;
 }
@@ -371,9 +370,10 @@ static void unlock_inherited(ilk_mutex *mutex, uint32_t self) {
 /* `seen`: what it holds beside the caller's id. */
 static ILK_NOINLINE void unlock_marked(ilk_mutex *mutex, uint32_t self, uint32_t seen, const void *site) {
     require_owner(mutex, self, seen, "ilk_mutex_unlock");
-    if (mutex_is_known(mutex, true)) {
+    if (mutex_is_watched(mutex, false)) {
         ilk__watch_release(mutex, ILK__SHARE_WRITE, site);
     }
+    take_needless_slow_down(mutex);
     const bool inherited = inherits(mutex);
     if (inherited && (seen & MUTEX_OWNER) == self) {
         unlock_inherited(mutex, self);

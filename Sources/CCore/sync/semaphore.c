@@ -46,64 +46,58 @@ void ilk_semaphore_destroy(ilk_semaphore *semaphore) {
 
 /* ---- Diagnosis ---- */
 
-/* Whether the semaphore is watched. OBSERVED, which ILK_SEMAPHORE_INIT sets too, goes with the tables locked as they
- * forget the semaphore: one that stays would lose calls. */
-static bool semaphore_settle(ilk_semaphore *semaphore, bool may_wait) {
+/* The table forgets a semaphore that is not watched. */
+static void semaphore_settle(ilk_semaphore *semaphore, bool may_wait) {
     sigset_t before;
     if (!ilk__tables_lock_if(&before, may_wait)) {
-        return false;
+        return;
     }
-    const bool is_watched = ilk__object_settle(semaphore, false) || ilk__diagnoses_all();
-    if (!is_watched) {
-        /* SE9 relaxed: the mutex of the tables orders it with SE10, which follows a lock of them. */
+    if (!ilk__object_settle(semaphore, false) && !ilk__diagnoses_all()) {
+        /* SE9 relaxed: the mutex of the tables orders it with SE10, which follows a lock of them. Only with the tables
+         * locked: a semaphore that stays there would lose calls. */
         ilk_atomic_fetch_and(&semaphore->word, ~ILK__SEMAPHORE_OBSERVED, memory_order_relaxed);
     }
     ilk__tables_unlock(&before);
-    return is_watched;
 }
 
-static bool semaphore_is_wanted(const ilk_semaphore *semaphore) ILK_NONBLOCKING {
-    return ilk__diagnoses_all() || ilk__object_is_watched_at(semaphore);
-}
-
-ILK_COLD static bool semaphore_decide_watching(ilk_semaphore *semaphore) {
-    return semaphore_is_wanted(semaphore) || semaphore_settle(semaphore, true);
-}
-
-static bool semaphore_is_watched(ilk_semaphore *semaphore) {
-    uint32_t word = ilk_atomic_load(&semaphore->word, memory_order_relaxed); /* SE1 */
-    return ILK_UNLIKELY((word & ILK__SEMAPHORE_OBSERVED) != 0) && semaphore_decide_watching(semaphore);
-}
-
-/* Likewise, for calls that a signal handler makes: allocates nothing and does not block. A semaphore whose first call
- * one is is met by the next that may wait. */
+/* With OBSERVED, which ILK_SEMAPHORE_INIT sets too. A call that `may_wait` makes the object that is not there yet;
+ * others allocate nothing and do not block. While nothing is watched, the former do not wait for the tables either,
+ * which a thread has as it forks. */
 ILK_TRUSTED_NONBLOCKING_BEGIN
-ILK_COLD static bool semaphore_is_known(ilk_semaphore *semaphore) ILK_NONBLOCKING {
-    if (!semaphore_is_wanted(semaphore)) {
-        (void)semaphore_settle(semaphore, false);
+ILK_COLD static bool semaphore_decide_watching(ilk_semaphore *semaphore, bool may_wait) ILK_NONBLOCKING {
+    const bool all = ilk__diagnoses_all();
+    if (!all && !ilk__object_is_watched_at(semaphore)) {
+        semaphore_settle(semaphore, false);
     }
-    return ilk__object_find(semaphore) !=
-           NULL; /* also if it is not watched, and stays while the table is locked */
+    /* One that is not watched stays while the tables are locked: what is held of it is noted. */
+    return (may_wait && all) || ilk__object_find(semaphore) != NULL;
 }
 ILK_TRUSTED_NONBLOCKING_END
 
-static bool semaphore_is_watched_already(ilk_semaphore *semaphore) ILK_NONBLOCKING {
+static bool semaphore_is_watched(ilk_semaphore *semaphore, bool may_wait) ILK_NONBLOCKING {
     uint32_t word = ilk_atomic_load(&semaphore->word, memory_order_relaxed); /* SE1 */
-    return ILK_UNLIKELY((word & ILK__SEMAPHORE_OBSERVED) != 0) && semaphore_is_known(semaphore);
+    return ILK_UNLIKELY((word & ILK__SEMAPHORE_OBSERVED) != 0) &&
+           semaphore_decide_watching(semaphore, may_wait);
+}
+
+static void semaphore_watch(ilk_semaphore *semaphore) ILK_NONBLOCKING {
+    uint32_t word = ilk_atomic_load(&semaphore->word, memory_order_relaxed); /* SE1 */
+    if ((word & ILK__SEMAPHORE_OBSERVED) == 0) {
+        /* SE10 relaxed: a hint to ask the table, which SE9 takes away as the table forgets the semaphore. */
+        ilk_atomic_fetch_or(&semaphore->word, ILK__SEMAPHORE_OBSERVED, memory_order_relaxed);
+    }
 }
 
 ilk_status ilk_semaphore_observe(ilk_semaphore *semaphore, uint32_t what) {
-    const bool is_wanted = (what & ILK_DIAGNOSE_ALL) != 0 || ilk__diagnoses_all();
-    if (!is_wanted) {
+    if ((what & ILK_DIAGNOSE_ALL) == 0 && !ilk__diagnoses_all()) {
         ilk__object_forget(semaphore);
-        (void)semaphore_settle(semaphore, true);
+        semaphore_settle(semaphore, true);
         return ILK_OK;
     }
     if (ilk__object_watch(semaphore, ILK_OBJECT_SEMAPHORE, what) == NULL) {
         return ILK_NOMEM;
     }
-    /* SE10 relaxed: a hint to ask the table, which SE9 takes away as the table forgets the semaphore. */
-    ilk_atomic_fetch_or(&semaphore->word, ILK__SEMAPHORE_OBSERVED, memory_order_relaxed);
+    semaphore_watch(semaphore);
     return ILK_OK;
 }
 
@@ -116,15 +110,21 @@ static void see_permits(ilk_semaphore *semaphore, uint32_t given) ILK_NONBLOCKIN
     }
 }
 
+/* The semaphore may have been forgotten, and met again, since the call began. */
+static void see_taken(ilk_semaphore *semaphore) ILK_NONBLOCKING {
+    see_permits(semaphore, 0);
+    semaphore_watch(semaphore);
+}
+
 static void semaphore_end_wait(ilk_semaphore *semaphore, struct ilk__watch *watch, bool is_taken) {
     ilk__watch_end(watch, is_taken);
     if (is_taken) {
-        see_permits(semaphore, 0);
+        see_taken(semaphore);
     }
 }
 
 ILK_NOINLINE bool ilk__semaphore_ask_slow(ilk_semaphore *semaphore) {
-    if (!semaphore_is_watched(semaphore)) {
+    if (!semaphore_is_watched(semaphore, true)) {
         return ilk__semaphore_take(semaphore);
     }
     struct ilk__watch watch;
@@ -151,22 +151,22 @@ static ilk_status semaphore_wait_watched(ilk_semaphore *semaphore, uint64_t dead
 /* ---- The calls ---- */
 
 ILK_NOINLINE void ilk__semaphore_wait_slow(ilk_semaphore *semaphore) {
-    (void)(semaphore_is_watched(semaphore) ? semaphore_wait_watched(semaphore, ILK_FOREVER, ILK__CALLER)
-                                           : ilk__semaphore_wait_until(semaphore, ILK_FOREVER));
+    (void)(semaphore_is_watched(semaphore, true) ? semaphore_wait_watched(semaphore, ILK_FOREVER, ILK__CALLER)
+                                                 : ilk__semaphore_wait_until(semaphore, ILK_FOREVER));
 }
 
 ILK_NOINLINE bool ilk__semaphore_try_wait_slow(ilk_semaphore *semaphore) ILK_NONBLOCKING {
-    const bool watched = semaphore_is_watched_already(semaphore);
+    const bool watched = semaphore_is_watched(semaphore, false);
     const bool is_taken = ilk__semaphore_take(semaphore);
     if (is_taken && watched) {
         ilk__watch_taken(semaphore, ILK__SHARE_WRITE, ILK__CALLER);
-        see_permits(semaphore, 0);
+        see_taken(semaphore);
     }
     return is_taken;
 }
 
 ILK_NOINLINE ilk_status ilk_semaphore_wait_until(ilk_semaphore *semaphore, uint64_t deadline_ns) {
-    if (semaphore_is_watched(semaphore)) {
+    if (semaphore_is_watched(semaphore, true)) {
         return semaphore_wait_watched(semaphore, deadline_ns, ILK__CALLER);
     }
     return ilk_semaphore_try_wait(semaphore) ? ILK_OK : ilk__semaphore_wait_until(semaphore, deadline_ns);
@@ -176,7 +176,7 @@ ILK_NOINLINE void ilk__semaphore_signal_slow(ilk_semaphore *semaphore, uint32_t 
     if (permits == 0) {
         return;
     }
-    if (semaphore_is_watched_already(semaphore)) {
+    if (semaphore_is_watched(semaphore, false)) {
         see_permits(semaphore, permits);
         ilk__watch_release(semaphore, ILK__SHARE_WRITE, ILK__CALLER);
     }
@@ -189,7 +189,7 @@ ILK_NOINLINE bool ilk_semaphore_try_signal(ilk_semaphore *semaphore, uint32_t pe
     }
     bool fits = true;
     struct ilk__watch watch;
-    const bool watched = semaphore_is_watched_already(semaphore);
+    const bool watched = semaphore_is_watched(semaphore, false);
     if (watched) {
         see_permits(semaphore, permits);
         ilk__watch_release_begin(&watch, semaphore);

@@ -635,7 +635,6 @@ static void lock_switched(ilk_mutex *mutex) {
     ilk_mutex_unlock(mutex);
 }
 
-/* contract: ILK_MUTEX_INIT */
 TEST(a_mutex_defined_where_one_was_watched_has_none_of_its_orders_whatever_call_is_first) {
     static void (*const calls[])(ilk_mutex *) = {try_switched, observe_switched, lock_switched};
     static const ilk_mutex defined = ILK_MUTEX_INIT;

@@ -18,7 +18,7 @@ extension AsyncOperation {
     @discardableResult
     public final func delay(by duration: Duration, clock: any Clock<Duration> = ContinuousClock()) -> Self {
         var delay: OperationPolicies.Timed? = .init(duration: duration, clock: clock)
-        changePolicies("delay") { swap(&$0.delay, &delay) } // an earlier clock is freed under no lock
+        changePolicies("delay") { swap(&$0.delay, &delay) }  // an earlier clock is freed under no lock
         return self
     }
 
@@ -36,7 +36,7 @@ extension AsyncOperation {
     @discardableResult
     public final func timeOut(after limit: Duration, clock: any Clock<Duration> = ContinuousClock()) -> Self {
         var timeOut: OperationPolicies.Timed? = .init(duration: limit, clock: clock)
-        changePolicies("timeOut") { swap(&$0.timeOut, &timeOut) } // likewise
+        changePolicies("timeOut") { swap(&$0.timeOut, &timeOut) }  // likewise
         return self
     }
 

@@ -24,9 +24,9 @@ import Darwin
 /// ```
 ///
 /// or for one object by its own `diagnose(_:)`. The environment knows more words, separated by commas: `abort` ends the
-/// process at the first report but of a hang; `limit=SECONDS` reports a thread that waits longer; `signal=NUMBER` chooses
-/// the signal for a report of all threads (SIGQUIT while `hang` is on); `file=PATH` has the diagnosis written at exit,
-/// as JSON or as a page by the name's ending.
+/// process at the first report but of a hang; `limit=SECONDS` reports a thread that waits longer; `signal=NUMBER`
+/// chooses the signal for a report of all threads (SIGQUIT while `hang` is on); `file=PATH` has the diagnosis written
+/// at exit, as JSON or as a page by the name's ending.
 ///
 /// Watched are ``ReadWriteLock``, ``SharedReadWriteLock``, the collections, ``FIFOSemaphore``,
 /// ``PriorityInheritingMutex``, the rings, waits for a ``Latch`` or ``Barrier``, and waits for operations, jobs and a

@@ -63,7 +63,7 @@ extension JobNode: EndingWork {
         withStripe { fields, _ in
             if !fields.pointee.state.hasEnded { swap(&extras(fields).extras.arrival, &arrival) }
         }
-        withExtendedLifetime(arrival) {} // the last one is freed under no lock
+        withExtendedLifetime(arrival) {}  // the last one is freed under no lock
     }
 
     func extras(_ fields: UnsafeMutablePointer<JobFields>) -> JobExtrasBox {
