@@ -35,9 +35,7 @@ extension AsyncOperation {
     }
 
     /// No call can come any more.
-    final func completionDropped() {
-        finish(error: OperationAbandoned(operation: bareName))
-    }
+    final func completionDropped() { finish(error: OperationAbandoned(operation: bareName)) }
 
     /// The name in quotes, or type and address.
     var displayName: String { misuseName(name, of: self) }

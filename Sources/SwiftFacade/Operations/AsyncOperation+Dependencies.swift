@@ -3,7 +3,6 @@
 // The edges of an operation: the check before one is added, also as a question; and the gates of its dependents.
 
 import Foundation
-import InterlockPool
 import InterlockSync
 
 extension AsyncOperation {
@@ -33,11 +32,9 @@ extension AsyncOperation {
             }
             var name: String { misuseName(dependency.name, of: dependency) }
             if phase != .waiting {
-                misuse(
-                    "Operation.addDependency",
-                    displayName,
+                let sentence =
                     "it has started, too late to wait for \(name); add dependencies before the queue gets it"
-                )
+                misuse("Operation.addDependency", displayName, sentence)
             }
             if known { return nil }
             let upstream = gated?.vertexAsDependency(in: &graph.order)
@@ -52,12 +49,10 @@ extension AsyncOperation {
                 upstream: upstream
             )
             if let path = graph.path(closedBy: &edge, &walk) {
-                misuse(
-                    "Operation.addDependency",
-                    displayName,
+                let sentence =
                     "waiting for \(name) closes a cycle in which nothing could ever start: "
-                        + DependencyGraph.describe([self] + path)
-                )
+                    + DependencyGraph.describe([self] + path)
+                misuse("Operation.addDependency", displayName, sentence)
             }
             let gate = DependencyGate(dependent: self, failure: failure)
             if gated == nil, let downstream {
@@ -73,23 +68,7 @@ extension AsyncOperation {
 
     /// The path that an edge to `dependency` would close to a cycle; for tests.
     func pathClosed(by dependency: Operation) -> [Operation]? {
-        var walk = DependencyGraph.Walk()
-        let path = DependencyGraph.lock.withLock { graph in
-            graph.forgetRetired()
-            let isDependedUpon = record.withLock { $0.isDependedUpon }
-            let gated = dependency as? any GatedOperation
-            var edge = DependencyGraph.NewEdge(
-                dependent: self,
-                dependency: dependency,
-                isForeign: gated == nil,
-                isDependedUpon: isDependedUpon,
-                downstream: vertex(in: &graph.order),
-                upstream: gated?.vertex(in: &graph.order)
-            )
-            return graph.path(closedBy: &edge, &walk)
-        }
-        withExtendedLifetime(walk) {}
-        return path
+        pathClosed(byAwaiting: dependency, isQuestion: true)
     }
 
     var unfinishedDependencyNames: String {

@@ -4,7 +4,6 @@
 // call that decided.
 
 import Foundation
-import InterlockPool
 import InterlockSync
 
 extension AsyncOperation {

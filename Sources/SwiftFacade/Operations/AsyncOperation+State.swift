@@ -4,7 +4,6 @@
 // each once and outside the lock.
 
 import Foundation
-import InterlockPool
 import InterlockSync
 
 /// How far an operation has come. Whether it was cancelled is another question, which `isCancelled` answers.
@@ -33,9 +32,7 @@ public enum OperationEvent: Sendable, Hashable {
 
 extension AsyncOperation {
     /// How far the operation has come.
-    public final var state: OperationState {
-        record.withLock { $0.state }
-    }
+    public final var state: OperationState { record.withLock { $0.state } }
 
     /// The result; nil until there is one. Does not wait.
     ///
@@ -77,9 +74,7 @@ extension AsyncOperation {
         #endif
     }
 
-    func announce(_ event: OperationEvent) {
-        announce(event, to: record.withLock { $0.listeners })
-    }
+    func announce(_ event: OperationEvent) { announce(event, to: record.withLock { $0.listeners }) }
 
     /// `listeners`: taken in the critical section of the change, after which another thread may end the operation.
     func announce(_ event: OperationEvent, to listeners: OperationRecord.Listeners) {

@@ -22,12 +22,10 @@ extension AsyncOperation {
         name: String? = nil,
         _ step: @escaping @Sendable (Output) throws -> Next
     ) -> AsyncOperation<Next> {
-        following(
-            name,
-            OperationWork(windsDown: true) { [self] next in
-                AsyncOperation<Next>.own(next).runBlock { try step(output(forStep: name ?? "then")) }
-            }
-        )
+        let work = OperationWork(windsDown: true) { [self] next in
+            AsyncOperation<Next>.own(next).runBlock { try step(output(forStep: name ?? "then")) }
+        }
+        return following(name, work)
     }
 
     /// A step that computes something from this operation's output with an `async` closure. The step waits for this
@@ -42,12 +40,10 @@ extension AsyncOperation {
         priority: TaskPriority? = nil,
         _ step: @escaping @Sendable (Output) async throws -> Next
     ) -> AsyncOperation<Next> {
-        following(
-            name,
-            AsyncOperation<Next>.taskWork(priority) { [self] in
-                try await step(output(forStep: name ?? "then"))
-            }
-        )
+        let work = AsyncOperation<Next>.taskWork(priority) { [self] in
+            try await step(output(forStep: name ?? "then"))
+        }
+        return following(name, work)
     }
 
     /// A step that computes something from this operation's output with a completion-handler function. The step waits
@@ -57,16 +53,10 @@ extension AsyncOperation {
         name: String? = nil,
         _ step: @escaping @Sendable (Output, Completion<Next>) -> Void
     ) -> AsyncOperation<Next> {
-        following(
-            name,
-            AsyncOperation<Next>.handlerWork { [self] completion in
-                do {
-                    step(try output(forStep: name ?? "then"), completion)
-                } catch {
-                    completion.fail(error)
-                }
-            }
-        )
+        let work = AsyncOperation<Next>.handlerWork { [self] completion in
+            do { step(try output(forStep: name ?? "then"), completion) } catch { completion.fail(error) }
+        }
+        return following(name, work)
     }
 
     /// A step that makes an operation from this one's output, runs it, and ends with its outcome.
@@ -136,12 +126,10 @@ extension AsyncOperation {
         name: String? = nil,
         _ rescue: @escaping @Sendable (any Error) throws -> Output
     ) -> AsyncOperation<Output> {
-        following(
-            name,
-            Self.blockWork { [self] in
-                do { return try output(forStep: name ?? "then") } catch { return try rescue(error) }
-            }
-        )
+        let work = Self.blockWork { [self] in
+            do { return try output(forStep: name ?? "then") } catch { return try rescue(error) }
+        }
+        return following(name, work)
     }
 
     /// Adds the operation to `queue` and gives it back: `let page = AsyncOperation { … }.enqueued(on: queue)`. Once, as

@@ -36,9 +36,7 @@ extension AsyncOperation {
     /// - Returns: the result; nil where there was none in time, and the operation goes on.
     @available(*, noasync, message: "it blocks the thread; use `try await wait(timeout:)`")
     @discardableResult
-    public final func wait(timeout: Duration) -> Outcome? {
-        wait(until: moment(in: timeout))
-    }
+    public final func wait(timeout: Duration) -> Outcome? { wait(until: moment(in: timeout)) }
 
     /// Blocks until the operation has finished, until `deadline` at most. May be called from any thread but those the
     /// operation needs.
@@ -54,9 +52,7 @@ extension AsyncOperation {
 
     /// The value, or the error the operation failed with (``OperationCancelled`` where it was cancelled). Suspends
     /// until the operation has finished; throws `CancellationError` at once if the awaiting task is cancelled.
-    public final var value: Output {
-        get async throws { try await wait().get() }
-    }
+    public final var value: Output { get async throws { try await wait().get() } }
 
     /// The value, or the error the operation failed with. Suspends until the operation has finished. A cancellation of
     /// the awaiting task cancels the operation too, and the call still waits for its end.

@@ -17,7 +17,6 @@
 // Lock order: graph, then an operation's record. Nothing that users write runs under a record's lock.
 
 import Foundation
-import InterlockPool
 import InterlockSync
 
 /// An operation whose work may go on after `start()` has returned, with a result of type `Output`.
@@ -85,10 +84,7 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
     ///
     /// `body` starts the function and returns; the operation goes on until its completion is called. A cancelled one
     /// finishes at once; ``Completion/onCancel(_:)`` tells the function.
-    public convenience init(
-        name: String? = nil,
-        _ body: @escaping @Sendable (Completion<Output>) -> Void
-    ) {
+    public convenience init(name: String? = nil, _ body: @escaping @Sendable (Completion<Output>) -> Void) {
         self.init(name: name, work: Self.handlerWork(body))
     }
 
@@ -140,9 +136,7 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
 
     /// The priority may be changed at any time while the operation waits in a queue; an ``InterlockQueue`` that has it
     /// goes by the last value.
-    open override var queuePriority: Operation.QueuePriority {
-        didSet { node?.priorityChanged() }
-    }
+    open override var queuePriority: Operation.QueuePriority { didSet { node?.priorityChanged() } }
 
     /// The operations this one waits for, in the order they were added; none once it has finished: a chain's last
     /// result does not keep the chain.
@@ -154,12 +148,10 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
     /// nothing; any other start is misuse. A plain closure has run, on the calling thread, when this returns.
     public final override func start() {
         if !isFreeOfDependencies && !isCancelled {
-            misuse(
-                "Operation.start",
-                displayName,
+            let sentence =
                 "it still waits for \(unfinishedDependencyNames); add it to a queue, which starts it in time, "
-                    + "and add dependencies before that"
-            )
+                + "and add dependencies before that"
+            misuse("Operation.start", displayName, sentence)
         }
         startUnchecked()
     }
@@ -171,20 +163,14 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
         let started = record.withLock { $0.start(cancelled: { self.cancellationError }) }
         if isObserved { didChangeValue(for: \.isExecuting) }
         switch started {
-        case .end:
-            end(wasExecuting: false)
+        case .end: end(wasExecuting: false)
         case .launch:
             announceWillStart()
             announce(.executing)
             launch()
-        case .misuse(.ended):
-            return
+        case .misuse(.ended): return
         case .misuse:
-            misuse(
-                "Operation.start",
-                displayName,
-                "it is executing already; an operation runs once"
-            )
+            misuse("Operation.start", displayName, "it is executing already; an operation runs once")
         }
     }
 
@@ -239,18 +225,14 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
     /// Called once, on the queue's thread, unless the operation was cancelled or finished before. Without an override
     /// or a closure it is misuse.
     open func execute() {
-        switch record.withLock({ $0.takeWork() }) {
-        case .ended:
-            return
-        case .none:
-            misuse(
-                "AsyncOperation.execute",
-                displayName,
-                "there is no work: override execute() or give a closure"
-            )
-        case .work(let work):
-            work.run(self)
+        let (work, hasEnding) = record.withLock { ($0.held.body.take(), $0.ending != nil) }
+        // It ended before the work could begin, which is freed here, under no lock.
+        if hasEnding { return }
+        guard let work else {
+            let fault = "there is no work: override execute() or give a closure"
+            misuse("AsyncOperation.execute", displayName, fault)
         }
+        work.run(self)
     }
 
     /// Called once when the operation was cancelled while executing, on the cancelling thread, after the
@@ -290,18 +272,14 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
     ) {
         guard let (gate, proxy) = addEdge(to: dependency, as: gated, failure: failure) else { return }
         if let proxy { ReadyPosting.around(self) { super.addDependency(proxy) } }
-        if let gated {
-            gated.openWhenFinished(gate)
-        } else {
-            gate.openAfter(dependency)
-        }
+        if let gated { gated.openWhenFinished(gate) } else { gate.openAfter(dependency) }
     }
 
     /// Stops waiting for `dependency`, finished or not: after the last, this operation is ready. Does nothing without
     /// such an edge.
     public final override func removeDependency(_ dependency: Operation) {
         guard let gate = record.withLock({ $0.removeEdge(to: dependency) }) else { return }
-        gate.openRemoved()
+        gate.open(isRemoved: true)
         UnneededUpstream.left([dependency])
     }
 }

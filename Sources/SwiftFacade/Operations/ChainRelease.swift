@@ -4,9 +4,6 @@
 // closure that takes its output; some thousands freed in nested calls would overflow the stack. So an operation that
 // ends hands what it holds to a loop of its thread.
 
-import InterlockPool
-import InterlockSync
-
 enum ChainRelease {
     private static let loop = ThreadLoop<OperationRecord.Holdings> { held in withExtendedLifetime(held) {} }
 

@@ -9,7 +9,6 @@
 //   all are there: opens the start      ──▶  takes closures until there are no more; the last one finishes
 
 import Foundation
-import InterlockPool
 import InterlockSync
 
 /// An operation that runs several closures at once, each where it may block, and ends after the last.
@@ -42,11 +41,8 @@ public final class ConcurrentBlockOperation<Value: Sendable>: AsyncOperation<[Va
     ///   - maxConcurrency: how many closures run at once at most; by default all. Below 1 is misuse.
     public init(name: String? = nil, maxConcurrency: Int = .max) {
         if maxConcurrency < 1 {
-            misuse(
-                "ConcurrentBlockOperation",
-                "maxConcurrency: \(maxConcurrency)",
-                "at least one closure must be allowed at a time"
-            )
+            let sentence = "at least one closure must be allowed at a time"
+            misuse("ConcurrentBlockOperation", "maxConcurrency: \(maxConcurrency)", sentence)
         }
         self.maxConcurrency = maxConcurrency
         super.init()
@@ -70,11 +66,7 @@ public final class ConcurrentBlockOperation<Value: Sendable>: AsyncOperation<[Va
             return state.hasBegun
         }
         if isTooLate {
-            misuse(
-                "ConcurrentBlockOperation.addBlock",
-                displayName,
-                "it has begun; add closures before that"
-            )
+            misuse("ConcurrentBlockOperation.addBlock", displayName, "it has begun; add closures before that")
         }
     }
 
@@ -93,11 +85,8 @@ public final class ConcurrentBlockOperation<Value: Sendable>: AsyncOperation<[Va
         let start = Latch(count: 1)
         do throws(ThreadUnavailable) {
             for number in 0..<workers {
-                try OwnThread.start(
-                    named: "\(name ?? "blocks").\(number)",
-                    quality: UInt32(exactly: qualityOfService.rawValue)
-                ) {
-                    [self] in
+                let (title, quality) = (name ?? "blocks", UInt32(exactly: qualityOfService.rawValue))
+                try OwnThread.start(named: "\(title).\(number)", quality: quality) { [self] in
                     start.wait()
                     work()
                 }

@@ -13,7 +13,6 @@
 // so that a graph that never runs is freed like any other value.
 
 import Foundation
-import InterlockPool
 import InterlockSync
 
 /// One edge. It is open or shut as its dependent's record knows it.
@@ -44,18 +43,14 @@ final class DependencyGate: @unchecked Sendable {
     /// Foundation follows its unretained pointer to the dependent when the proxy opens. So the dependent is held
     /// across it, and nothing is posted when its `deinit` has begun: it can no longer be held.
     ///
-    /// - Parameter isNew: the dependency had finished before: the dependent never had to wait.
-    func open(isNew: Bool = false) {
+    /// - Parameters:
+    ///   - isNew: the dependency had finished before: the dependent never had to wait.
+    ///   - isRemoved: the edge was removed: the dependency has not failed.
+    func open(isNew: Bool = false, isRemoved: Bool = false) {
         guard let dependent else { return }
         withExtendedLifetime(dependent) {
-            dependent.open(self, isNew: isNew, error: failure?())
+            dependent.open(self, isNew: isNew, error: isRemoved ? nil : failure?())
         }
-    }
-
-    /// Lets the dependent pass, as the edge was removed.
-    func openRemoved() {
-        guard let dependent else { return }
-        withExtendedLifetime(dependent) { dependent.open(self, isNew: false, error: nil) }
     }
 
     /// Opens the gate when an operation of another kind finishes, by a block that waits for it. A private queue holds
@@ -70,12 +65,7 @@ final class DependencyGate: @unchecked Sendable {
         if foreign.isFinished { open() }
     }
 
-    private static let relays: OperationQueue = {
-        let queue = OperationQueue()
-        queue.name = "interlock.dependency-relays"
-        queue.qualityOfService = .userInitiated
-        return queue
-    }()
+    private static let relays = OperationQueue.relays("interlock.dependency-relays")
 }
 
 /// What Foundation sees of an operation's dependencies while one is unfinished: an operation that only becomes

@@ -27,11 +27,13 @@
 // it: what a walk has met is kept.
 
 import Foundation
-import InterlockPool
 import InterlockSync
 
 enum DependencyGraph {
     struct State {
+        typealias NewEdge = DependencyGraph.NewEdge
+        typealias Walk = DependencyGraph.Walk
+
         var foreign = ForeignOperations()
         var order = DependencyOrder()
         /// The operations that the walks have visited.
@@ -148,40 +150,23 @@ enum DependencyGraph {
 }
 
 extension DependencyGraph.State {
-    /// Takes from the order what has ended.
-    mutating func forgetRetired() {
-        for vertex in takeRetired() { remove(vertex) }
-    }
-
-    private mutating func remove(_ vertex: DependencyOrder.Vertex) {
-        order.remove(vertex: vertex)
-        foreign.forget(vertex)
-    }
-
-    /// Takes from the order what has ended; an end of `edge` that has finished loses its vertex.
-    private mutating func forgetRetired(_ edge: inout DependencyGraph.NewEdge) {
-        for vertex in takeRetired() {
-            remove(vertex)
-            if edge.downstream == vertex { edge.downstream = nil }
-            if edge.upstream == vertex { edge.upstream = nil }
-        }
-    }
-
-    /// Removes the retired edges; gives the vertices.
-    private mutating func takeRetired() -> [DependencyOrder.Vertex] {
+    /// Takes from the order what has ended; gives the vertices.
+    @discardableResult
+    mutating func forgetRetired() -> [DependencyOrder.Vertex] {
         let retired = DependencyGraph.retired.withLock { retired in
             defer { retired = DependencyGraph.Retired() }
             return retired
         }
         for edge in retired.edges { order.remove(edge) }
+        for vertex in retired.vertices {
+            order.remove(vertex: vertex)
+            foreign.forget(vertex)
+        }
         return retired.vertices
     }
 
     /// Puts an edge in the order for which `path` has answered nil.
-    mutating func addChecked(
-        _ edge: DependencyGraph.NewEdge,
-        _ walk: inout DependencyGraph.Walk
-    ) -> DependencyOrder.Edge? {
+    mutating func addChecked(_ edge: NewEdge, _ walk: inout Walk) -> DependencyOrder.Edge? {
         guard let downstream = edge.downstream, let upstream = edge.upstream else { return nil }
         let added = order.addChecked(from: downstream, to: upstream)
         foreign.connect(downstream, upstream, &order, &walk)
@@ -190,10 +175,7 @@ extension DependencyGraph.State {
 
     /// The path from the dependency up to the dependent that the edge would close to a cycle. After nil, the order has
     /// room for the edge.
-    mutating func path(
-        closedBy edge: inout DependencyGraph.NewEdge,
-        _ walk: inout DependencyGraph.Walk
-    ) -> [Operation]? {
+    mutating func path(closedBy edge: inout NewEdge, _ walk: inout Walk) -> [Operation]? {
         defer { walked += walk.visited }
         if edge.dependency === edge.dependent { return [edge.dependent] }
         if foreignLead(closedBy: edge, &walk) {
@@ -211,8 +193,11 @@ extension DependencyGraph.State {
             if let path = DependencyGraph.path(from: edge.dependency, to: edge.dependent, &walk) {
                 return path
             }
-            // Whatever breaks the path has retired.
-            forgetRetired(&edge)
+            // Whatever breaks the path has retired. An end of the edge that has finished loses its vertex.
+            for vertex in forgetRetired() {
+                if edge.downstream == vertex { edge.downstream = nil }
+                if edge.upstream == vertex { edge.upstream = nil }
+            }
             if wasRefused { edge.downstream = nil }
             wasRefused = true
         }
@@ -220,10 +205,7 @@ extension DependencyGraph.State {
     }
 
     /// Whether a path through a foreign operation may lead to the dependent.
-    private mutating func foreignLead(
-        closedBy edge: DependencyGraph.NewEdge,
-        _ walk: inout DependencyGraph.Walk
-    ) -> Bool {
+    private mutating func foreignLead(closedBy edge: NewEdge, _ walk: inout Walk) -> Bool {
         var pending: [Operation] = []
         if let upstream = edge.upstream { pending = foreign.unfinished(near: upstream, &walk) }
         if edge.isForeign, walk.meets(edge.dependency) { pending.append(edge.dependency) }

@@ -26,9 +26,6 @@
 // The edges into a vertex form one list. Those within its level are at its front, the only ones the first search reads:
 // a vertex that rises leaves its predecessors below, and those that rise with it are moved to the front again.
 
-import InterlockPool
-import InterlockSync
-
 /// A directed graph without cycles, of numbered vertices. A plain value: `DependencyGraph` guards it. It holds no
 /// operation.
 struct DependencyOrder {

@@ -10,13 +10,15 @@
 // There is none before the first foreign operation: then it is built from the edges of the order.
 
 import Foundation
-import InterlockPool
 import InterlockSync
 
 /// Guarded by `DependencyGraph`'s lock. Every entry has what waits for it: the gates behind which operations do, and
 /// the operations whose work does, as a group's. A walk that finds one finished, gone or without a waiter removes it,
 /// and so does an addition from time to time.
 struct ForeignOperations {
+    typealias Vertex = DependencyOrder.Vertex
+    typealias Walk = DependencyGraph.Walk
+
     enum Waiter {
         /// The operation behind it.
         case gate(DependencyGate)
@@ -70,9 +72,9 @@ struct ForeignOperations {
     mutating func add(
         _ operation: Operation,
         waitedForBy waiter: Waiter,
-        at dependent: DependencyOrder.Vertex,
+        at dependent: Vertex,
         _ order: inout DependencyOrder,
-        _ walk: inout DependencyGraph.Walk
+        _ walk: inout Walk
     ) {
         if entries.count >= sweepLimit { sweep(&walk) }
         renewForest(&order, &walk)
@@ -91,10 +93,7 @@ struct ForeignOperations {
     }
 
     /// The unfinished ones in the component of `vertex` that the walk had not met.
-    mutating func unfinished(
-        near vertex: DependencyOrder.Vertex,
-        _ walk: inout DependencyGraph.Walk
-    ) -> [Operation] {
+    mutating func unfinished(near vertex: Vertex, _ walk: inout Walk) -> [Operation] {
         guard !entries.isEmpty, Int(vertex) < nodes.count, nodes[Int(vertex)] >= 0 else { return [] }
         let component = root(of: nodes[Int(vertex)])
         guard let keys = members[component], walk.entersComponent(component) else { return [] }
@@ -109,10 +108,7 @@ struct ForeignOperations {
     }
 
     /// The operation of the entry; removes an entry that is over.
-    private mutating func unfinished(
-        _ key: ObjectIdentifier,
-        _ walk: inout DependencyGraph.Walk
-    ) -> Operation? {
+    private mutating func unfinished(_ key: ObjectIdentifier, _ walk: inout Walk) -> Operation? {
         while let waiter = entries[key]!.waiters.last {
             if let dependent = waiter.waiting {
                 walk.keeps(dependent)
@@ -129,7 +125,7 @@ struct ForeignOperations {
     }
 
     /// Removes the entries that are over: O(1) for each edge added, amortised.
-    private mutating func sweep(_ walk: inout DependencyGraph.Walk) {
+    private mutating func sweep(_ walk: inout Walk) {
         for (component, keys) in members {
             let left = keys.filter { unfinished($0, &walk) != nil }
             members[component] = left.isEmpty ? nil : left
@@ -140,27 +136,22 @@ struct ForeignOperations {
     // MARK: Components
 
     /// The edge between these two is known from now on.
-    mutating func connect(
-        _ one: DependencyOrder.Vertex,
-        _ other: DependencyOrder.Vertex,
-        _ order: inout DependencyOrder,
-        _ walk: inout DependencyGraph.Walk
-    ) {
+    mutating func connect(_ one: Vertex, _ two: Vertex, _ order: inout DependencyOrder, _ walk: inout Walk) {
         guard hasForest else { return }
         if entries.isEmpty, parents.count >= forestLimit {
             (hasForest, nodes, parents, members) = (false, [], [], [:])
             return
         }
         renewForest(&order, &walk)
-        join(node(of: one), node(of: other))
+        join(node(of: one), node(of: two))
     }
 
     /// The vertex has left the order; its number may be given out again.
-    mutating func forget(_ vertex: DependencyOrder.Vertex) {
+    mutating func forget(_ vertex: Vertex) {
         if Int(vertex) < nodes.count { nodes[Int(vertex)] = DependencyOrder.none }
     }
 
-    private mutating func node(of vertex: DependencyOrder.Vertex) -> Node {
+    private mutating func node(of vertex: Vertex) -> Node {
         while nodes.count <= Int(vertex) { nodes.append(DependencyOrder.none) }
         if nodes[Int(vertex)] < 0 {
             nodes[Int(vertex)] = Node(parents.count)
@@ -193,7 +184,7 @@ struct ForeignOperations {
     }
 
     /// Makes the forest where there is none, and anew where most nodes are of vertices that have left.
-    private mutating func renewForest(_ order: inout DependencyOrder, _ walk: inout DependencyGraph.Walk) {
+    private mutating func renewForest(_ order: inout DependencyOrder, _ walk: inout Walk) {
         if hasForest {
             if parents.count < forestLimit { return }
             sweep(&walk)
@@ -202,7 +193,7 @@ struct ForeignOperations {
         order.forEachEdge { source, target in join(node(of: source), node(of: target)) }
         for key in entries.keys {
             // What waits for one operation is of one component.
-            var vertices: [DependencyOrder.Vertex] = []
+            var vertices: [Vertex] = []
             entries[key]!.waiters.removeAll { waiter in
                 guard let dependent = waiter.waiting else { return true }
                 walk.keeps(dependent)

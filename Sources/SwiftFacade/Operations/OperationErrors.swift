@@ -3,9 +3,6 @@
 // The errors an operation fails with when its own work did not fail. Each names its operation: steps pass it on
 // unchanged.
 
-import InterlockPool
-import InterlockSync
-
 /// An operation was dropped before its end, or its completion without a call: it could never have finished.
 public struct OperationAbandoned: Error, Hashable, CustomStringConvertible {
     /// The operation's name, or its type and address.
@@ -52,9 +49,7 @@ public struct OperationDeadlocked: Error, Hashable, CustomStringConvertible {
 
     /// Makes the error.
     public init(operation: String, awaited: String, category: String? = nil) {
-        self.operation = operation
-        self.awaited = awaited
-        self.category = category
+        (self.operation, self.awaited, self.category) = (operation, awaited, category)
     }
 
     /// A sentence.

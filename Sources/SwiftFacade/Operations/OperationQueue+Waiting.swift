@@ -4,7 +4,6 @@
 // kind and needs no barrier, which can deadlock beside cancelled ones.
 
 import Foundation
-import InterlockPool
 import InterlockSync
 
 extension OperationQueue {
@@ -52,10 +51,13 @@ extension OperationQueue {
         }
     }
 
-    private static let arrivals: OperationQueue = {
+    private static let arrivals = relays("interlock.arrivals")
+
+    /// A queue for operations of this module that only pass on that others have finished.
+    static func relays(_ name: String) -> OperationQueue {
         let queue = OperationQueue()
-        queue.name = "interlock.arrivals"
+        queue.name = name
         queue.qualityOfService = .userInitiated
         return queue
-    }()
+    }
 }

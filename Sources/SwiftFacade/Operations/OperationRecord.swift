@@ -155,34 +155,7 @@ struct OperationRecord {
         return held.policies
     }
 
-    enum Taken {
-        case work(OperationWork)
-        /// The operation was made without any.
-        case none
-        /// It ended before the work could begin: the work is to be freed under no lock.
-        case ended(OperationWork?)
-    }
-
-    /// The work, once.
-    mutating func takeWork() -> Taken {
-        let body = held.body.take()
-        if ending != nil { return .ended(body) }
-        return body.map(Taken.work) ?? .none
-    }
-
     // MARK: Dependencies
-
-    mutating func addEdge(_ edge: Edge) {
-        held.edges.append(edge)
-        shutGates += 1
-        hasWaited = true
-    }
-
-    /// A gate was opened, for the first time; true if it was the last.
-    mutating func gateOpened() -> Bool {
-        shutGates -= 1
-        return shutGates == 0 && phase == .waiting
-    }
 
     /// Whether the queue must recheck: the operation may be in it, ready, and no recheck is on its way.
     mutating func beginRecheck() -> Bool {
@@ -198,14 +171,10 @@ struct OperationRecord {
 
     mutating func decide(_ ending: Ending) -> Decided {
         guard self.ending == nil else { return Decided(isFirst: false, mustEnd: false) }
-        let mustEnd = phase == .running || phase == .admitting
         // Once the limit has passed, nothing else is the result.
-        if let timedOut = held.policies?.timedOut {
-            self.ending = .failure(timedOut)
-            return Decided(isFirst: false, mustEnd: mustEnd)
-        }
-        self.ending = ending
-        return Decided(isFirst: true, mustEnd: mustEnd)
+        let timedOut = held.policies?.timedOut
+        self.ending = timedOut.map { Ending.failure($0) } ?? ending
+        return Decided(isFirst: timedOut == nil, mustEnd: phase == .running || phase == .admitting)
     }
 
     /// Decides the ending of an operation whose admission is refused: work that has begun meanwhile is not ended by it.
@@ -308,15 +277,17 @@ struct OperationRecord {
 
     /// Adds an edge with its gate; gives the proxy where it is new.
     mutating func shut(_ edge: Edge) -> DependencyProxy? {
-        addEdge(edge)
+        held.edges.append(edge)
+        shutGates += 1
+        hasWaited = true
         sources?.insert(ObjectIdentifier(edge.source))
         if proxy != nil { return nil }
         proxy = DependencyProxy()
         return proxy
     }
 
-    /// Opens a gate, once, and records the error of the dependency. `isReady` as `gateOpened`; the proxy after the
-    /// last gate.
+    /// Opens a gate, once, and records the error of the dependency. `isReady`: it was the last, before the start; the
+    /// proxy after the last gate.
     mutating func open(
         _ gate: DependencyGate,
         _ error: (any Error)?
@@ -324,8 +295,8 @@ struct OperationRecord {
         if gate.isOpen { return (false, nil) }
         gate.isOpen = true
         if let error, phase == .waiting, ending == nil, !isCancelled { ending = .failure(error) }
-        let isReady = gateOpened()
-        return (isReady, shutGates == 0 ? proxy.take() : nil)
+        shutGates -= 1
+        return (shutGates == 0 && phase == .waiting, shutGates == 0 ? proxy.take() : nil)
     }
 
     mutating func removeEdge(to source: Operation) -> DependencyGate? {

@@ -4,8 +4,6 @@
 // needs no type parameter (`OperationRecord.swift`).
 
 import Foundation
-import InterlockPool
-import InterlockSync
 
 struct OperationWork: Sendable {
     /// Whether a cancelled operation ends when its work does and not at once: for closures that occupy a thread or a
@@ -69,8 +67,7 @@ extension TaskPriority {
         case .userInteractive, .userInitiated: self = .userInitiated
         case .utility: self = .utility
         case .background: self = .background
-        case .default: return nil
-        @unknown default: return nil
+        default: return nil
         }
     }
 }

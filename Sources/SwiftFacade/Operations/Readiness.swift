@@ -15,8 +15,6 @@
 // `ReadyPosting.around`, which knows that question. Operations of other kinds get no recheck.
 
 import Foundation
-import InterlockPool
-import InterlockSync
 
 extension AsyncOperation {
     var isFreeOfDependencies: Bool { super.isReady }
@@ -28,10 +26,7 @@ extension AsyncOperation {
             record.wasAsked = true
             return isReady && record.beginRecheck()
         }
-        if mustRecheck { recheckQueue() }
-    }
-
-    private func recheckQueue() {
+        guard mustRecheck else { return }
         // After the caller has stored the answer, or later.
         DispatchQueue.global().async { [self] in
             record.withLock { $0.endRecheck() }

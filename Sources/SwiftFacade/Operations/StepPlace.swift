@@ -8,7 +8,6 @@
 // It is searched for before the wait, and fails the step.
 
 import Foundation
-import InterlockPool
 import InterlockSync
 
 /// A queue for one operation, in the place of a step in another queue.
@@ -47,10 +46,7 @@ final class StepPlace: OperationQueue, @unchecked Sendable {
     ) throws(OperationDeadlocked) {
         let isOwn = queue.hasPlace(for: step)
         if let awaited = cycle(from: inner, to: step, holding: isOwn ? queue : nil) {
-            throw OperationDeadlocked(
-                operation: bareMisuseName(step.name, of: step),
-                awaited: bareMisuseName(awaited.name, of: awaited)
-            )
+            throw OperationDeadlocked(operation: step.nameInExplanations, awaited: awaited.nameInExplanations)
         }
         try checkCategories(step, awaiting: inner)
         (isOwn ? queue.placeForChildren() : queue).addChild(inner)

@@ -6,16 +6,12 @@
 // At once, because what handles an item may run users' handlers, and those may wait for what the next item brings.
 
 import Foundation
-import InterlockPool
 import InterlockSync
 
 /// A process has few: each keeps a thread-specific key for ever.
 // Its fields are set once; items are reached on the thread that handles them only.
 final class ThreadLoop<Item>: @unchecked Sendable {
-    private final class Pending {
-        var items: [Item] = []
-        var depth = 1
-    }
+    private final class Pending { var items: [Item] = [], depth = 1 }
 
     /// A level of steps that make steps takes some two kilobytes of stack.
     private let most = 16

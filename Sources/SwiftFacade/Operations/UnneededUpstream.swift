@@ -10,8 +10,6 @@
 // A long chain is cancelled link by link, in a loop of the thread.
 
 import Foundation
-import InterlockPool
-import InterlockSync
 
 extension AsyncOperation {
     /// Whether this operation is cancelled when nothing needs its result any longer. False by default.
@@ -43,9 +41,7 @@ extension AsyncOperation {
         return mayBe && !gates.contains { $0.waitingDependent?.needsUpstream == true }
     }
 
-    var needsUpstream: Bool {
-        record.withLock { !$0.isCancelled && $0.ending == nil }
-    }
+    var needsUpstream: Bool { record.withLock { !$0.isCancelled && $0.ending == nil } }
 }
 
 enum UnneededUpstream {
@@ -56,7 +52,5 @@ enum UnneededUpstream {
     }
 
     /// A dependent of these needs them no longer.
-    static func left(_ sources: [Operation]) {
-        if !sources.isEmpty { loop.run(sources) }
-    }
+    static func left(_ sources: [Operation]) { if !sources.isEmpty { loop.run(sources) } }
 }

@@ -2,9 +2,6 @@
 //
 // The errors of conditions: the refusal an operation ends with, and the reason of a condition that answered no.
 
-import InterlockPool
-import InterlockSync
-
 /// A condition refused an operation, which never ran.
 public struct ConditionRefused: Error, CustomStringConvertible {
     /// The operation's name, or its type and address.
@@ -16,9 +13,7 @@ public struct ConditionRefused: Error, CustomStringConvertible {
 
     /// Makes the error.
     public init(operation: String, condition: String, reason: any Error) {
-        self.operation = operation
-        self.condition = condition
-        self.reason = reason
+        (self.operation, self.condition, self.reason) = (operation, condition, reason)
     }
 
     /// A sentence.

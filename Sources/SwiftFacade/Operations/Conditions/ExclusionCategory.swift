@@ -4,7 +4,6 @@
 // whatever queues they are. The categories of the process and their places are in `ExclusionRegistry.swift`.
 
 import Foundation
-import InterlockPool
 import InterlockSync
 
 /// A name under which operations exclude each other, in the whole process.
@@ -28,11 +27,8 @@ public struct ExclusionCategory: Sendable, Hashable, CustomStringConvertible {
     /// at the same time must give the same limit; two different ones are misuse, named when the second operation comes.
     public init(_ name: String, limit: Int = 1) {
         if limit < 1 {
-            misuse(
-                "ExclusionCategory.init",
-                "\"\(name)\"",
-                "a limit of \(limit): at least one operation must be allowed"
-            )
+            let sentence = "a limit of \(limit): at least one operation must be allowed"
+            misuse("ExclusionCategory.init", "\"\(name)\"", sentence)
         }
         self.name = name
         self.limit = limit
@@ -77,11 +73,9 @@ extension AsyncOperation {
             }
         }
         if let other {
-            misuse(
-                "AsyncOperation.excludes",
-                displayName,
+            let sentence =
                 "the category \"\(other.name)\" is given a limit of \(other.limit), and another one"
-            )
+            misuse("AsyncOperation.excludes", displayName, sentence)
         }
         return self
     }

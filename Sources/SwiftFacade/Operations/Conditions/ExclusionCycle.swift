@@ -12,7 +12,6 @@
 // A category of several places holds up a ticket only where every owner of a place is held up.
 
 import Foundation
-import InterlockPool
 import InterlockSync
 
 /// An operation of this module in the search, whatever its output.
@@ -37,11 +36,8 @@ func checkCategories(_ step: Operation, awaiting inner: Operation) throws(Operat
     guard let own = step as? any ExcludingOperation, own.beginAwaiting(inner) else { return }
     var search = ExclusionCycle(goal: step)
     guard let found = search.leadsToGoal(from: inner) else { return }
-    throw OperationDeadlocked(
-        operation: bareMisuseName(step.name, of: step),
-        awaited: found.waiter,
-        category: found.category
-    )
+    let name = step.nameInExplanations
+    throw OperationDeadlocked(operation: name, awaited: found.waiter, category: found.category)
 }
 
 extension ExclusionTicket {
@@ -89,23 +85,13 @@ struct ExclusionCycle {
         if let known = met[operation] { return known }
         met[operation] = false
         guard !operation.isFinished, let own = operation as? any ExcludingOperation else { return false }
-        let waits = waitsByCategory(own) || waitsByWork(own)
+        // By a category that will not come free, or by its work.
+        var waits = (own.ticket?.obstacles ?? []).contains { areHeldUp($0.owners) }
+        if !waits, let awaited = own.awaited {
+            let upstream = [awaited] + DependencyGraph.unfinished(upstreamOf: awaited)
+            waits = upstream.contains { waitsForGoal($0) }
+        }
         met[operation] = waits
         return waits
-    }
-
-    /// Whether it waits for a category that will not come free.
-    private mutating func waitsByCategory(_ operation: any ExcludingOperation) -> Bool {
-        for obstacle in operation.ticket?.obstacles ?? [] where areHeldUp(obstacle.owners) { return true }
-        return false
-    }
-
-    private mutating func waitsByWork(_ operation: any ExcludingOperation) -> Bool {
-        guard let awaited = operation.awaited else { return false }
-        for upstream in [awaited] + DependencyGraph.unfinished(upstreamOf: awaited)
-        where waitsForGoal(upstream) {
-            return true
-        }
-        return false
     }
 }

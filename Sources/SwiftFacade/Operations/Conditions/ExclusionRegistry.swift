@@ -29,29 +29,19 @@ enum ExclusionRegistry {
         var waiting = WaiterList()
     }
 
-    struct State {
-        var entries: [String: Entry] = [:]
-    }
+    struct State { var entries: [String: Entry] = [:] }
 
     static let state = VisibleMutex(State())
 
+    /// The names of the operations that have all their categories, or of those that have not.
     static func names(in category: String, holding: Bool) -> [String] {
-        tickets(in: category, holding: holding).map(\.name)
-    }
-
-    /// The tickets that have all their categories, or those that have not.
-    static func tickets(in category: String, holding: Bool) -> [ExclusionTicket] {
-        state.withLock { state in
+        let tickets: [ExclusionTicket] = state.withLock { state in
             guard let entry = state.entries[category] else { return [] }
             if holding { return entry.owners.filter { $0.missing == 0 } }
             return entry.owners.filter { $0.missing > 0 }
                 + entry.waiting.all.map { ($0 as! WorkWaiter<ExclusionPlace>).work.ticket }
         }
-    }
-
-    /// The operations that hold `category`; for the search for cycles.
-    static func holders(of category: ExclusionCategory) -> [Operation] {
-        tickets(in: category.name, holding: true).compactMap(\.operation)
+        return tickets.map(\.name)
     }
 }
 
@@ -95,9 +85,7 @@ final class ExclusionTicket: @unchecked Sendable {
         _ granted: @escaping @Sendable () -> Void
     ) {
         self.operation = operation
-        self.name = name
-        self.categories = categories
-        self.granted = granted
+        (self.name, self.categories, self.granted) = (name, categories, granted)
     }
 
     /// Takes all the categories, or waits for those that have no place left. Once.
@@ -116,12 +104,10 @@ final class ExclusionTicket: @unchecked Sendable {
             return (missing == 0 ? .taken : .waits, nil)
         }
         if let (category, used) = conflict {
-            misuse(
-                "AsyncOperation.excludes",
-                "\"\(name)\"",
+            let sentence =
                 "the category \"\(category)\" is in use with limit \(used), and this operation gives it "
-                    + "\(category.limit); make the category in one place"
-            )
+                + "\(category.limit); make the category in one place"
+            misuse("AsyncOperation.excludes", "\"\(name)\"", sentence)
         }
         if entered == .taken { takeGranted() }
         return entered

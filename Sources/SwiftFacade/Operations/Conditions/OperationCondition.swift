@@ -53,10 +53,8 @@ public struct OperationCondition: Sendable {
         return OperationCondition(asked: name) { [ask] question in
             do {
                 try await ask(question)
-            } catch let error as CancellationError {
-                throw error
             } catch {
-                return
+                if error is CancellationError { throw error } else { return }
             }
             throw ConditionUnmet(condition: name)
         }
@@ -74,9 +72,8 @@ public struct OperationCondition: Sendable {
             for ask in [ask, other.ask] {
                 do {
                     return try await ask(question)
-                } catch let error as CancellationError {
-                    throw error
                 } catch {
+                    if error is CancellationError { throw error }
                     reasons.append(error)
                 }
             }
@@ -101,7 +98,7 @@ public struct OperationCondition: Sendable {
             if let ended = dependency as? any GatedOperation {
                 if let error = ended.failure { throw error }
             } else if dependency.isCancelled {
-                throw OperationCancelled(operation: bareMisuseName(dependency.name, of: dependency))
+                throw OperationCancelled(operation: dependency.nameInExplanations)
             }
         }
     }
@@ -110,7 +107,7 @@ public struct OperationCondition: Sendable {
     /// name of the first in order.
     public static let noCancelledDependencies = OperationCondition("no cancelled dependencies") { operation in
         for dependency in operation.dependencies where dependency.isCancelled {
-            throw OperationCancelled(operation: bareMisuseName(dependency.name, of: dependency))
+            throw OperationCancelled(operation: dependency.nameInExplanations)
         }
     }
 }

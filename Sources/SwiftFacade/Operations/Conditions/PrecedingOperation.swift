@@ -65,11 +65,9 @@ extension OperationCondition {
 extension AsyncOperation {
     /// Runs `first` in this operation's place, for the condition that is being asked.
     final func runPreceding(_ first: Operation, in place: ResumePlace) async throws -> (any Error)? {
-        if let reason = refusal(ofPreceding: first, in: place) {
-            throw refused(first, reason)
-        }
+        if let reason = refusal(ofPreceding: first, in: place) { throw refused(first, reason) }
         let condition = record.withLock { $0.admission }
-        let waits: WaitReason = .dependency(bareMisuseName(first.name, of: first))
+        let waits: WaitReason = .dependency(first.nameInExplanations)
         guard record.withLock({ $0.beginWaiting(for: waits) { $0.preceding = first } }) else {
             throw CancellationError()
         }
@@ -91,13 +89,13 @@ extension AsyncOperation {
     }
 
     private func refused(_ first: Operation, _ reason: ChildRefused.Reason) -> ChildRefused {
-        ChildRefused(group: bareName, child: bareMisuseName(first.name, of: first), reason: reason)
+        ChildRefused(group: bareName, child: first.nameInExplanations, reason: reason)
     }
 
     private func refusal(ofPreceding first: Operation, in place: ResumePlace) -> ChildRefused.Reason? {
         if first === self { return .waitsForGroup }
         if !ChildEnd.isUnstarted(first) { return .hasStarted }
-        var met = Met()
+        var met = DependencyGraph.Walk()
         let queue = place.queue(of: self)
         return GroupCycle.reason(against: [first], in: self, behind: queue, isKnown: { _ in false }, &met)
     }

@@ -3,7 +3,6 @@
 // The changes of collections on dispatch queues.
 
 import Dispatch
-import InterlockPool
 import InterlockSync
 
 extension SafeArray where Element: Sendable {

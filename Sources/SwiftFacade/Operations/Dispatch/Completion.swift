@@ -4,8 +4,6 @@
 // call, the job ends with an error instead of never.
 
 import Foundation
-import InterlockPool
-import InterlockSync
 
 /// Ends an ``AsyncOperation``, or a job of a `DispatchGroup` or a ``BoundedRunner``, from the callback of the function
 /// it wraps.
@@ -66,6 +64,9 @@ protocol CompletableJob<Output>: AnyObject, Sendable {
     var progress: Progress { get }
 }
 
+/// A job that has begun has no cancellation and no progress, unless it says otherwise.
 extension CompletableJob {
+    var isCancelled: Bool { false }
+    func onCancel(_: @escaping @Sendable () -> Void) {}
     var progress: Progress { OperationProgress(isTree: false) }
 }

@@ -4,7 +4,6 @@
 // of `nanoseconds`.
 
 import Dispatch
-import InterlockPool
 import InterlockSync
 
 extension DispatchTime {

@@ -4,7 +4,6 @@
 // the compiler picks the form.
 
 import Dispatch
-import InterlockPool
 import InterlockSync
 
 extension GCD {

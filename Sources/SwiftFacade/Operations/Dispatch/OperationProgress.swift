@@ -9,8 +9,6 @@
 // through `AsyncOperation.fractionCompleted`; and an object that users make themselves changes without the lock.
 
 import Foundation
-import InterlockPool
-import InterlockSync
 
 #if canImport(Darwin)
 /// Foundation's own locks suffice.

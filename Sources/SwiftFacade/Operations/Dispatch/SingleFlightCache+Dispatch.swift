@@ -4,7 +4,6 @@
 
 import Dispatch
 import InterlockPool
-import InterlockSync
 
 extension SingleFlightCache {
     /// Delivers the value of `key` on a queue; has `compute` compute it if it is missing and not being computed yet.

@@ -37,7 +37,7 @@ extension OperationQueue: ExplainingQueue {
         if limit == OperationQueue.defaultMaxConcurrentOperationCount { return nil }
         let running = operations.filter(\.isExecuting)
         guard running.count >= limit else { return nil }
-        return .queueIsFull(name, running: running.map { bareMisuseName($0.name, of: $0) })
+        return .queueIsFull(name, running: running.map(\.nameInExplanations))
     }
 }
 
@@ -62,27 +62,27 @@ extension AsyncOperation {
         case (.ended, _): seen = "it has finished"
         default: seen = "it is executing"
         }
-        misuse(
-            "OperationQueue.enqueue",
-            displayName,
+        let sentence =
             "\(seen), and cannot be added to \(misuseName(queue.name, of: queue)); an operation is added once"
-        )
+        misuse("OperationQueue.enqueue", displayName, sentence)
     }
 
     /// For an operation whose work waits for others (`AwaitingOperation`), before it waits for `other`: the path that
     /// would close a cycle, or nil; then the edge is checked like a dependency from now on, until either finishes.
-    func pathClosed(byAwaiting other: Operation) -> [Operation]? {
+    func pathClosed(byAwaiting other: Operation, isQuestion: Bool = false) -> [Operation]? {
         var walk = DependencyGraph.Walk()
-        let path = DependencyGraph.lock.withLock { pathClosed(byAwaiting: other, &$0, &walk) }
+        let path = DependencyGraph.lock.withLock { pathClosed(byAwaiting: other, &$0, &walk, isQuestion) }
         withExtendedLifetime(walk) {}
         return path
     }
 
-    /// Finds that path under the graph's lock. The caller frees `walk` after releasing the lock.
+    /// Finds that path under the graph's lock; a question adds no edge. The caller frees `walk` after releasing the
+    /// lock.
     func pathClosed(
         byAwaiting other: Operation,
         _ graph: inout DependencyGraph.State,
-        _ walk: inout DependencyGraph.Walk
+        _ walk: inout DependencyGraph.Walk,
+        _ isQuestion: Bool = false
     ) -> [Operation]? {
         graph.forgetRetired()
         let gated = other as? any GatedOperation
@@ -92,10 +92,11 @@ extension AsyncOperation {
             isForeign: gated == nil,
             isDependedUpon: record.withLock { $0.isDependedUpon },
             downstream: vertex(in: &graph.order),
-            upstream: gated?.vertexAsDependency(in: &graph.order)
+            upstream: isQuestion
+                ? gated?.vertex(in: &graph.order) : gated?.vertexAsDependency(in: &graph.order)
         )
         let path = graph.path(closedBy: &edge, &walk)
-        if path != nil { return path }
+        if path != nil || isQuestion { return path }
         if gated == nil, let downstream = edge.downstream, !other.isFinished {
             graph.foreign.add(other, waitedForBy: .work(self), at: downstream, &graph.order, &walk)
         }

@@ -38,7 +38,7 @@ enum ChildEnd {
         let relay = AsyncOperation<Void> {}
         relay.addDependency(child)
         relay.whenEnded { [child] _ in
-            let name = bareMisuseName(child.name, of: child)
+            let name = child.nameInExplanations
             body(child.isCancelled ? OperationCancelled(operation: name) : nil)
         }
         relays.addOperation(relay)
@@ -50,10 +50,5 @@ enum ChildEnd {
         if isUnstarted(child) { child.start() }
     }
 
-    private static let relays: OperationQueue = {
-        let queue = OperationQueue()
-        queue.name = "interlock.child-relays"
-        queue.qualityOfService = .userInitiated
-        return queue
-    }()
+    private static let relays = OperationQueue.relays("interlock.child-relays")
 }

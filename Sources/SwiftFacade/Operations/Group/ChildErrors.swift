@@ -2,9 +2,6 @@
 //
 // What a group or a scope does when an operation in it fails, and why it refuses one.
 
-import InterlockPool
-import InterlockSync
-
 /// What becomes of the other operations of a group or a scope when one has failed.
 public enum FailurePolicy: Sendable, Hashable {
     /// They are cancelled. The first error in time is the result.
@@ -38,9 +35,7 @@ public struct ChildRefused: Error, Hashable, CustomStringConvertible {
 
     /// Makes the error.
     public init(group: String, child: String, reason: Reason) {
-        self.group = group
-        self.child = child
-        self.reason = reason
+        (self.group, self.child, self.reason) = (group, child, reason)
     }
 
     /// A sentence.

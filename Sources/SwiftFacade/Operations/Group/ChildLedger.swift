@@ -13,37 +13,14 @@ import Foundation
 import InterlockPool
 import InterlockSync
 
-/// An operation whose children are not its dependencies, but which does not end before them.
-protocol ChildHolder: AnyObject {
-    /// In the order of addition. For `explainWaiting` and the search for cycles.
-    var unfinishedChildren: [Operation] { get }
-}
-
-extension ChildHolder {
-    /// What it waits for, once it has begun.
-    var waitReasons: [WaitReason] {
-        unfinishedChildren.map { .child(bareMisuseName($0.name, of: $0)) }
-    }
-}
-
-struct Admission {
-    var refusal: ChildRefused.Reason?
-    /// The owner starts it now; otherwise `ChildLedger.begin` lists it.
-    var starts: Bool
-}
+/// With `starts` the owner starts the child now; otherwise `ChildLedger.begin` lists it.
+struct Admission { var refusal: ChildRefused.Reason?, starts = false }
 
 final class ChildLedger: Sendable {
-    struct Failure {
-        var number: Int
-        var error: any Error
-    }
+    struct Failure { var number: Int, error: any Error }
 
-    /// What the end of a child means to the owner.
-    struct Removal {
-        /// A failure after which nothing further is to run.
-        var cancelsOthers: Bool
-        var isLast: Bool
-    }
+    /// What the end of a child means to the owner. `cancelsOthers`: a failure after which nothing further is to run.
+    struct Removal { var cancelsOthers = false, isLast = false }
 
     fileprivate struct State {
         var unfinished: [ObjectIdentifier: (number: Int, child: Operation)] = [:]
@@ -68,14 +45,12 @@ final class ChildLedger: Sendable {
     /// - Parameter keep: what the owner keeps of a child that was taken, before anything can start it.
     func admit(_ child: Operation, _ keep: () -> Void = {}) -> Admission {
         state.withLock { state in
-            if !state.isOpen { return Admission(refusal: .isEnding, starts: false) }
-            if state.unfinished[ObjectIdentifier(child)] != nil {
-                return Admission(refusal: .isChild, starts: false)
-            }
+            if !state.isOpen { return Admission(refusal: .isEnding) }
+            if state.unfinished[ObjectIdentifier(child)] != nil { return Admission(refusal: .isChild) }
             state.unfinished[ObjectIdentifier(child)] = (state.added, child)
             state.added += 1
             keep()
-            return Admission(refusal: nil, starts: state.hasBegun)
+            return Admission(starts: state.hasBegun)
         }
     }
 
@@ -126,7 +101,7 @@ final class ChildLedger: Sendable {
     func remove(_ child: Operation, error: (any Error)?) -> Removal {
         state.withLock { state in
             guard let (number, _) = state.unfinished.removeValue(forKey: ObjectIdentifier(child)) else {
-                return Removal(cancelsOthers: false, isLast: false)
+                return Removal()
             }
             var cancelsOthers = false
             if let error {
@@ -152,15 +127,11 @@ final class ChildLedger: Sendable {
         state.withLock { $0.unfinished[ObjectIdentifier(child)] != nil }
     }
 
-    func cancelAll() {
-        for child in unfinished { NestedEnds.run { child.cancel() } }
-    }
+    func cancelAll() { for child in unfinished { NestedEnds.run { child.cancel() } } }
 }
 
 extension ChildLedger.State {
-    fileprivate var children: [Operation] {
-        unfinished.values.sorted { $0.number < $1.number }.map(\.child)
-    }
+    fileprivate var children: [Operation] { unfinished.values.sorted { $0.number < $1.number }.map(\.child) }
 
     fileprivate mutating func note(_ failure: ChildLedger.Failure) {
         let before = failures ?? (failure, failure)

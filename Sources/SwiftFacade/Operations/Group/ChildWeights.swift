@@ -3,8 +3,6 @@
 // The parts of a group's progress: nothing but numbers until a caller asks for the progress.
 
 import Foundation
-import InterlockPool
-import InterlockSync
 
 struct ChildWeights {
     /// The greatest weight of one child: the sum of two thousand million children fits.

@@ -3,8 +3,6 @@
 // Suspension of a group, as its users see it.
 
 import Foundation
-import InterlockPool
-import InterlockSync
 
 /// A group, whatever its output.
 protocol SuspendableGroup: Operation {

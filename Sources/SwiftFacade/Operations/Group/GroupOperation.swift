@@ -155,17 +155,13 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
         _ note: (inout Members) -> Void
     ) throws(ChildRefused) {
         if weight < 0 || weight > ChildWeights.most {
-            misuse(
-                "GroupOperation.add",
-                displayName,
-                "weight: \(weight): a part is 0 to \(ChildWeights.most)"
-            )
+            let sentence = "weight: \(weight): a part is 0 to \(ChildWeights.most)"
+            misuse("GroupOperation.add", displayName, sentence)
         }
-        var met = Met()
-        var walk = DependencyGraph.Walk()
+        var (met, walk) = (DependencyGraph.Walk(), DependencyGraph.Walk())
         // The lock of the graph: an edge that closes a cycle with this child is added before or after.
         let admission: Admission = DependencyGraph.lock.withLock { graph in
-            if let reason = refusal(of: child, &met) { return Admission(refusal: reason, starts: false) }
+            if let reason = refusal(of: child, &met) { return Admission(refusal: reason) }
             let admission = ledger.admit(child) {
                 members.withLock { members in
                     note(&members)
@@ -178,7 +174,7 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
         // Not freed under the lock.
         withExtendedLifetime((met, walk)) {}
         if let reason = admission.refusal {
-            throw ChildRefused(group: bareName, child: bareMisuseName(child.name, of: child), reason: reason)
+            throw ChildRefused(group: bareName, child: child.nameInExplanations, reason: reason)
         }
         members.withLock { $0.weights.progress }.map { ChildWeights.attach(child, weight, to: $0) }
         (child as? any EndingOperation)?.join(suspension)
@@ -189,14 +185,14 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
         }
     }
 
-    private func refusal(of child: Operation, _ met: inout Met) -> ChildRefused.Reason? {
+    private func refusal(of child: Operation, _ met: inout DependencyGraph.Walk) -> ChildRefused.Reason? {
         if child === self { return .waitsForGroup }
         return ChildEnd.isUnstarted(child) ? cycle(through: [child], &met) : .hasStarted
     }
 
     private func cycle(
         through children: [Operation],
-        _ met: inout Met
+        _ met: inout DependencyGraph.Walk
     ) -> ChildRefused.Reason? {
         GroupCycle.reason(
             against: children,
@@ -215,14 +211,14 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
         let (queue, isAlone) = childQueue()
         members.withLock { ($0.queue, $0.isQueueAlone, $0.ownQueue) = (queue, isAlone, own) }
         if isAlone { suspension.begin(queue) }
-        var met = Met()
+        var met = DependencyGraph.Walk()
         let waiting = ledger.unfinished
         if let reason = cycle(through: waiting, &met) {
             let child = waiting.first { child in
-                var met = Met()
+                var met = DependencyGraph.Walk()
                 return cycle(through: [child], &met) != nil
             }
-            let name = child.map { bareMisuseName($0.name, of: $0) } ?? "?"
+            let name = child?.nameInExplanations ?? "?"
             finish(error: ChildRefused(group: bareName, child: name, reason: reason))
         }
         let (children, isLast) = ledger.begin()
@@ -237,15 +233,8 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
             return queue.hasPlace(for: self) ? (queue.placeForChildren(), true) : (queue, false)
         case .own(let limit):
             if let core = QueueCore.outerQueue(of: self) {
-                let queue = QueueCore(
-                    name: bareName,
-                    pool: core.pool,
-                    isBlocking: node?.taskPool === WorkerPool.blocking,
-                    limit: limit,
-                    isSuspended: false,
-                    outerQueue: core
-                )
-                return (queue, true)
+                let isBlocking = node?.taskPool === WorkerPool.blocking
+                return (core.place(bareName, limit: limit, isBlocking: isBlocking), true)
             }
             let queue = StepPlace.currentOuterQueue.map { StepPlace(in: $0) } ?? OperationQueue()
             queue.name = bareName
@@ -269,14 +258,12 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
     private func follow(_ child: Operation) {
         let observers = members.withLock { $0.observers }
         for observer in observers { (child as? any EndingOperation)?.addObserver(observer) }
-        ChildEnd.of(child) { [self] error in childEnded(child, error) }
-    }
-
-    private func childEnded(_ child: Operation, _ error: (any Error)?) {
-        members.withLock { $0.weights.end(child) }
-        let removal = ledger.remove(child, error: error)
-        if removal.cancelsOthers { cancelChildren() }
-        if removal.isLast { NestedEnds.run { self.finishWithResults() } }
+        ChildEnd.of(child) { [self] error in
+            members.withLock { $0.weights.end(child) }
+            let removal = ledger.remove(child, error: error)
+            if removal.cancelsOthers { cancelChildren() }
+            if removal.isLast { NestedEnds.run { self.finishWithResults() } }
+        }
     }
 
     /// All children have ended.
@@ -336,7 +323,7 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
     }
 }
 
-extension GroupOperation: ChildHolder, AwaitingOperation {}
+extension GroupOperation: AwaitingOperation {}
 
 extension GroupOperation: ProgressTree {
     final func fill(_ progress: OperationProgress) {

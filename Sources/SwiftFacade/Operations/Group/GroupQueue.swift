@@ -21,8 +21,8 @@ protocol GroupQueue: AnyObject, Sendable {
     func placeForChildren() -> any GroupQueue
     /// The unfinished operations, where one runs at a time.
     var queuedBehindOnlyPlace: [Operation]? { get }
-    /// Suspends or resumes it. For a queue of one group alone.
-    func hold(_ isHeld: Bool)
+    /// Set for a queue of one group alone.
+    var isSuspended: Bool { get set }
 }
 
 extension OperationQueue: GroupQueue {
@@ -37,22 +37,6 @@ extension OperationQueue: GroupQueue {
     }
 
     var queuedBehindOnlyPlace: [Operation]? { maxConcurrentOperationCount == 1 ? operations : nil }
-
-    func hold(_ isHeld: Bool) { isSuspended = isHeld }
-}
-
-extension QueueCore {
-    func hold(_ isHeld: Bool) { isSuspended = isHeld }
-}
-
-/// The operations that a search has met. The caller frees it after the lock.
-struct Met {
-    private var operations: [ObjectIdentifier: Operation] = [:]
-
-    /// Whether `operation` was not met before.
-    mutating func insert(_ operation: Operation) -> Bool {
-        operations.updateValue(operation, forKey: ObjectIdentifier(operation)) == nil
-    }
 }
 
 /// The search for a cycle through a group.
@@ -65,7 +49,7 @@ enum GroupCycle {
         in group: AnyObject,
         behind queue: (any GroupQueue)?,
         isKnown: (Operation) -> Bool,
-        _ met: inout Met
+        _ met: inout DependencyGraph.Walk
     ) -> ChildRefused.Reason? {
         // Most children wait for nothing.
         var pending = children.filter { !$0.waitedFor.isEmpty }
@@ -75,9 +59,9 @@ enum GroupCycle {
             if operation.isFinished { continue }
             for upstream in operation.waitedFor {
                 if upstream === group { return .waitsForGroup }
-                if !met.insert(upstream) || isKnown(upstream) { continue }
+                if !met.meets(upstream) || isKnown(upstream) { continue }
                 if queued.contains(ObjectIdentifier(upstream)), ChildEnd.isUnstarted(upstream) {
-                    return .waitsForPlace(bareMisuseName(upstream.name, of: upstream))
+                    return .waitsForPlace(upstream.nameInExplanations)
                 }
                 pending.append(upstream)
             }

@@ -13,8 +13,6 @@
 // One change of a tree at a time in the process: so two changes reach every group within in the same order, and the way
 // down is a loop. Lock order: that one, a tree's, then queues, records, the gate's. What was held runs outside all.
 
-import Foundation
-import InterlockPool
 import InterlockSync
 
 final class GroupSuspension: Sendable {
@@ -35,14 +33,9 @@ final class GroupSuspension: Sendable {
         var name: String? { isOver ? nil : own ?? inherited }
     }
 
-    private struct Inner {
-        weak var suspension: GroupSuspension?
-    }
+    private struct Inner { weak var suspension: GroupSuspension? }
 
-    private struct Gate {
-        var suspendedBy: String?
-        var held: [Held] = []
-    }
+    private struct Gate { var suspendedBy: String?, held: [Held] = [] }
 
     /// What is to happen outside the locks.
     private struct Release {
@@ -51,9 +44,7 @@ final class GroupSuspension: Sendable {
         /// Groups that are still to learn by what the one around them is suspended.
         var untold: [(GroupSuspension, by: String?)] = []
 
-        func run() {
-            for work in held { work.claim()?() }
-        }
+        func run() { for work in held { work.claim()?() } }
     }
 
     private static let changing = VisibleMutex(())
@@ -115,7 +106,7 @@ final class GroupSuspension: Sendable {
         }
         if let queue = tree.queue, tree.isQueueHeld != (name != nil) {
             tree.isQueueHeld = name != nil
-            queue.hold(name != nil)
+            queue.isSuspended = name != nil
         }
         let inner = tree.inner.compactMap(\.suspension)
         release.kept += inner

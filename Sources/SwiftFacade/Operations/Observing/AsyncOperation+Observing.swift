@@ -4,7 +4,6 @@
 
 import Foundation
 import InterlockPool
-import InterlockSync
 
 /// What queues, groups and scopes tell an `AsyncOperation`, whatever its output.
 protocol ObservedOperation: Operation {
@@ -40,13 +39,9 @@ extension AsyncOperation {
     }
 
     /// Adds a listener; nil after the end.
-    func listen(_ listener: @escaping Observation.Listener) -> UInt64? {
-        observation()?.add(listener)
-    }
+    func listen(_ listener: @escaping Observation.Listener) -> UInt64? { observation()?.add(listener) }
 
-    func unlisten(_ id: UInt64) {
-        record.withLock { $0.held.observation }?.remove(id)
-    }
+    func unlisten(_ id: UInt64) { record.withLock { $0.held.observation }?.remove(id) }
 
     /// Made when it is first wanted; nil after the end.
     func observation() -> Observation? {

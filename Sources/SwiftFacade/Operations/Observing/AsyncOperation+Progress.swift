@@ -3,8 +3,6 @@
 // The progress of an operation, made when it is first asked for. It holds nothing of the operation.
 
 import Foundation
-import InterlockPool
-import InterlockSync
 
 /// An operation whose progress is made of others'.
 protocol ProgressTree: Operation {

@@ -4,7 +4,6 @@
 // between the two comes twice or out of order, and the later state wins.
 
 import Foundation
-import InterlockPool
 import InterlockSync
 
 extension AsyncOperation {
@@ -54,12 +53,5 @@ private final class StateFeed: Sendable {
 }
 
 extension OperationState {
-    fileprivate var rank: Int {
-        switch self {
-        case .waiting: 0
-        case .ready: 1
-        case .executing: 2
-        case .finished: 3
-        }
-    }
+    fileprivate var rank: Int { [Self.waiting, .ready, .executing, .finished].firstIndex(of: self)! }
 }

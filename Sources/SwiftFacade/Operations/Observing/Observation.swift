@@ -12,7 +12,6 @@
 // Nothing blocks, and no lock is held while a listener runs. A listener may change the operation.
 
 import Foundation
-import InterlockPool
 import InterlockSync
 
 final class Observation: Sendable {
@@ -24,28 +23,17 @@ final class Observation: Sendable {
 
     typealias Listener = @Sendable (Operation, Event) -> Void
 
-    fileprivate struct Entry {
-        var id: UInt64
-        var listener: Listener
-    }
+    fileprivate struct Entry { var id: UInt64, listener: Listener }
 
     fileprivate struct State {
         var entries: [Entry] = []
         var lastEntry: UInt64 = 0
         var pending: [(event: Event, entries: [Entry])] = []
-        var reported: Reported = []
+        /// A bit for each event that was posted of those that come once.
+        var posted: UInt8 = 0
         var isDelivering = false
         /// The end was posted, after which nothing is.
         var isOver = false
-    }
-
-    /// The events that come once.
-    fileprivate struct Reported: OptionSet {
-        var rawValue: UInt8
-        static let enqueued = Reported(rawValue: 1)
-        static let starting = Reported(rawValue: 2)
-        static let started = Reported(rawValue: 4)
-        static let cancelled = Reported(rawValue: 8)
     }
 
     private let state = VisibleMutex(State())
@@ -94,15 +82,16 @@ extension Observation.State {
     /// Whether the event is to be delivered; marks those that come once.
     mutating func accepts(_ event: Observation.Event) -> Bool {
         if isOver { return false }
-        let mark: Observation.Reported
-        switch event {
-        case .enqueued: mark = .enqueued
-        case .starting: mark = .starting
-        case .started: mark = .started
-        case .cancelled: mark = .cancelled
-        case .ready, .executing, .produced, .finished: return true
-        }
-        return reported.insert(mark).inserted
+        let mark: UInt8 =
+            switch event {
+            case .enqueued: 1
+            case .starting: 2
+            case .started: 4
+            case .cancelled: 8
+            case .ready, .executing, .produced, .finished: 0
+            }
+        defer { posted |= mark }
+        return posted & mark == 0
     }
 
     mutating func next() -> (event: Observation.Event, entries: [Observation.Entry])? {

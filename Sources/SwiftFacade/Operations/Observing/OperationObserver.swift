@@ -3,8 +3,6 @@
 // What an observer learns of an operation, whatever the type of its result.
 
 import Foundation
-import InterlockPool
-import InterlockSync
 
 /// Closures that follow one or many operations: for logs, measurements and tests.
 ///

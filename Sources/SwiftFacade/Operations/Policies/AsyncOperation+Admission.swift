@@ -11,7 +11,6 @@
 // the operation (`ResumePlace.swift`).
 
 import Foundation
-import InterlockPool
 import InterlockSync
 
 extension AsyncOperation {
@@ -55,19 +54,14 @@ extension AsyncOperation {
                 do {
                     try await condition.ask(question)
                 } catch {
-                    refuseAdmission(
-                        ConditionRefused(operation: bareName, condition: condition.name, reason: error)
-                    )
-                    return
+                    let (own, name) = (bareName, condition.name)
+                    return refuseAdmission(ConditionRefused(operation: own, condition: name, reason: error))
                 }
             }
             takeCategories(place, hasWaited: true)
         }
-        let hasEnded = record.withLock { record in
-            record.held.policies?.conditionTask = task
-            return record.held.policies == nil
-        }
-        if hasEnded { task.cancel() }
+        let isKept = record.withLock { $0.held.policies.map { $0.conditionTask = task } != nil }
+        if !isKept { task.cancel() }
     }
 
     private func takeCategories(_ place: ResumePlace, hasWaited: Bool) {
@@ -106,24 +100,17 @@ extension AsyncOperation {
             finish(error: cancellationError)
             return
         }
-        if let limit { limitWork(limit) }
+        if let limit {
+            // The alarm does not keep the operation: dropped unfinished, it gives back what it holds.
+            let alarm = ClockAlarm { [weak self] in self?.timeLimitPassed(limit.duration) }
+            let isKept = record.withLock { $0.held.policies.map { $0.alarm = alarm } != nil }
+            if isKept { alarm.arm(after: limit.duration, on: limit.clock) }
+        }
         runWork()
     }
 
-    /// The alarm does not keep the operation: dropped unfinished, it gives back what it holds.
-    private func limitWork(_ limit: OperationPolicies.Timed) {
-        let alarm = ClockAlarm { [weak self] in self?.timeLimitPassed(limit.duration) }
-        let hasEnded = record.withLock { record in
-            record.held.policies?.alarm = alarm
-            return record.held.policies == nil
-        }
-        if !hasEnded { alarm.arm(after: limit.duration, on: limit.clock) }
-    }
-
     /// Does nothing where the work has ended, or was cancelled before.
-    final func timeLimitPassed(_ limit: Duration) {
-        if limitIsFirst(limit, hasBegun: true) { stopWork() }
-    }
+    final func timeLimitPassed(_ limit: Duration) { if limitIsFirst(limit, hasBegun: true) { stopWork() } }
 
     private func limitIsFirst(_ limit: Duration, hasBegun: Bool) -> Bool {
         let error = OperationTimedOut(operation: bareName, limit: limit)

@@ -4,7 +4,6 @@
 // or a `RepeatPolicy`.
 
 import Foundation
-import InterlockPool
 import InterlockSync
 
 extension AsyncOperation {
@@ -18,11 +17,7 @@ extension AsyncOperation {
         retry policy: RetryPolicy,
         _ body: @escaping @Sendable (Completion<Output>) -> Void
     ) {
-        self.init(
-            name: name,
-            attempts: policy.terms(windsDown: false),
-            { body(Completion($0)) }
-        )
+        self.init(name: name, attempts: policy.terms(windsDown: false), { body(Completion($0)) })
     }
 
     /// Runs a closure that is run again where it fails, on the threads of the queue; else as the form for completion
@@ -32,11 +27,7 @@ extension AsyncOperation {
         retry policy: RetryPolicy,
         _ body: @escaping @Sendable () throws -> Output
     ) {
-        self.init(
-            name: name,
-            attempts: policy.terms(windsDown: true),
-            { $0.finish(Result(catching: body)) }
-        )
+        self.init(name: name, attempts: policy.terms(), { $0.finish(Result(catching: body)) })
     }
 
     /// Runs an `async` closure that is run again where it fails, each time in a task of its own; else as the form for
@@ -47,11 +38,7 @@ extension AsyncOperation {
         retry policy: RetryPolicy,
         _ body: @escaping @Sendable () async throws -> Output
     ) {
-        self.init(
-            name: name,
-            attempts: policy.terms(windsDown: true),
-            { $0.runTask(priority, body) }
-        )
+        self.init(name: name, attempts: policy.terms(isTask: true), { $0.runTask(priority, body) })
     }
 
     /// Wraps a completion-handler function that is called again where it succeeds. Completions and pauses are as with a
@@ -61,11 +48,7 @@ extension AsyncOperation {
         repeating policy: RepeatPolicy<Output>,
         _ body: @escaping @Sendable (Completion<Output>) -> Void
     ) {
-        self.init(
-            name: name,
-            attempts: policy.terms(windsDown: false),
-            { body(Completion($0)) }
-        )
+        self.init(name: name, attempts: policy.terms(windsDown: false), { body(Completion($0)) })
     }
 
     /// Runs a closure that is run again where it succeeds, on the threads of the queue; else as the form for completion
@@ -75,11 +58,7 @@ extension AsyncOperation {
         repeating policy: RepeatPolicy<Output>,
         _ body: @escaping @Sendable () throws -> Output
     ) {
-        self.init(
-            name: name,
-            attempts: policy.terms(windsDown: true),
-            { $0.finish(Result(catching: body)) }
-        )
+        self.init(name: name, attempts: policy.terms(), { $0.finish(Result(catching: body)) })
     }
 
     /// Runs an `async` closure that is run again where it succeeds, each time in a task of its own; else as the form
@@ -90,11 +69,7 @@ extension AsyncOperation {
         repeating policy: RepeatPolicy<Output>,
         _ body: @escaping @Sendable () async throws -> Output
     ) {
-        self.init(
-            name: name,
-            attempts: policy.terms(windsDown: true),
-            { $0.runTask(priority, body) }
-        )
+        self.init(name: name, attempts: policy.terms(isTask: true), { $0.runTask(priority, body) })
     }
 
     private convenience init(
@@ -124,7 +99,6 @@ extension Attempt {
     /// If the operation is cancelled, the task's answer is the result.
     fileprivate func runTask(_ priority: TaskPriority?, _ body: @escaping @Sendable () async throws -> Output)
     {
-        isTask = true
         let priority = priority ?? TaskPriority(operation.qualityOfService)
         let task = Task(executorPreference: operation.node?.taskPool, priority: priority) { [self] in
             do { finish(.success(try await body())) } catch { finish(.failure(error)) }
@@ -134,8 +108,8 @@ extension Attempt {
 }
 
 extension RetryPolicy {
-    fileprivate func terms<Output>(windsDown: Bool) -> AttemptRun<Output>.Terms {
-        AttemptRun.Terms(clock: clock, limit: attemptLimit, windsDown: windsDown) { number, result in
+    fileprivate func terms<Output>(windsDown: Bool = true, isTask: Bool = false) -> AttemptRun<Output>.Terms {
+        .init(clock: clock, limit: attemptLimit, windsDown: windsDown, isTask: isTask) { number, result in
             guard case .failure(let error) = result, number < attempts, isWorthRetrying(error) else {
                 return .last(result)
             }
@@ -145,8 +119,8 @@ extension RetryPolicy {
 }
 
 extension RepeatPolicy {
-    fileprivate func terms(windsDown: Bool) -> AttemptRun<Value>.Terms {
-        AttemptRun.Terms(clock: clock, limit: nil, windsDown: windsDown) { number, result in
+    fileprivate func terms(windsDown: Bool = true, isTask: Bool = false) -> AttemptRun<Value>.Terms {
+        .init(clock: clock, limit: nil, windsDown: windsDown, isTask: isTask) { number, result in
             guard case .success(let value) = result, !isLast(number, value) else { return .last(result) }
             return .again(after: pause)
         }

@@ -4,7 +4,6 @@
 // .timeOut(after: .seconds(10)).enqueued(on: queue)`.
 
 import Foundation
-import InterlockPool
 import InterlockSync
 
 extension AsyncOperation {
@@ -46,11 +45,8 @@ extension AsyncOperation {
             record.policiesToChange().map(change) != nil
         }
         if !isInTime {
-            misuse(
-                "AsyncOperation.\(call)",
-                displayName,
-                "it has started; set it before the queue gets the operation"
-            )
+            let sentence = "it has started; set it before the queue gets the operation"
+            misuse("AsyncOperation.\(call)", displayName, sentence)
         }
     }
 }

@@ -19,8 +19,10 @@ import InterlockPool
 import InterlockSync
 
 final class AttemptRun<Output: Sendable>: Sendable {
+    typealias Outcome = Result<Output, any Error>
+
     enum Decision {
-        case last(Result<Output, any Error>)
+        case last(Outcome)
         case again(after: Duration)
     }
 
@@ -31,7 +33,9 @@ final class AttemptRun<Output: Sendable>: Sendable {
         var limit: Duration?
         /// What `OperationWork.windsDown` says.
         var windsDown: Bool
-        var decide: @Sendable (Int, Result<Output, any Error>) -> Decision
+        /// Whether a task runs an attempt, which decides its end when it is cancelled.
+        var isTask: Bool
+        var decide: @Sendable (Int, Outcome) -> Decision
     }
 
     private struct State {
@@ -70,14 +74,10 @@ final class AttemptRun<Output: Sendable>: Sendable {
     ///
     /// - Parameter isElsewhere: the caller has no place in the operation's queue.
     @discardableResult
-    func ended(
-        _ attempt: Attempt<Output>,
-        with result: Result<Output, any Error>,
-        isElsewhere: Bool = false
-    ) -> Bool {
+    func ended(_ attempt: Attempt<Output>, with result: Outcome, isElsewhere: Bool = false) -> Bool {
         guard forget(attempt) else { return false }
         if operation.isCancelled {
-            let isTask = attempt.isTask && attempt.timedOut == nil
+            let isTask = terms.isTask && attempt.timedOut == nil
             return operation.endCancelled(result, isTask: isTask) && isTask
         }
         switch terms.decide(attempt.number, result) {
@@ -180,7 +180,6 @@ final class Attempt<Output: Sendable>: CompletableJob, Sendable {
     private struct State {
         var hasEnded = false
         var isCancelled = false
-        var isTask = false
         var handlers: [@Sendable () -> Void] = []
         /// The alarm of its limit.
         var alarm: ClockAlarm?
@@ -194,9 +193,7 @@ final class Attempt<Output: Sendable>: CompletableJob, Sendable {
     private let state = VisibleMutex(State())
 
     fileprivate init(_ run: AttemptRun<Output>, number: Int, windsDown: Bool) {
-        self.run = run
-        self.number = number
-        self.windsDown = windsDown
+        (self.run, self.number, self.windsDown) = (run, number, windsDown)
         operation = run.operation
     }
 
@@ -245,15 +242,7 @@ final class Attempt<Output: Sendable>: CompletableJob, Sendable {
         if !windsDown { run.ended(self, with: .failure(error), isElsewhere: true) }
     }
 
-    /// Whether a task runs it, which decides its end when it is cancelled.
-    var isTask: Bool {
-        get { state.withLock { $0.isTask } }
-        set { state.withLock { $0.isTask = newValue } }
-    }
-
-    func completionDropped() {
-        finish(.failure(OperationAbandoned(operation: operation.bareName)))
-    }
+    func completionDropped() { finish(.failure(OperationAbandoned(operation: operation.bareName))) }
 
     var isCancelled: Bool { operation.isCancelled || state.withLock { $0.isCancelled } }
 

@@ -5,14 +5,12 @@
 // of the pacer, and starts it or has it started: an operation is started once.
 
 import Foundation
-import InterlockPool
 import InterlockSync
 
 /// An `AsyncOperation` that is held back, whatever its output.
 protocol HeldBackOperation: Operation {
     /// Ends it, unstarted, with ``OperationSuperseded``. For the caller that took it out.
     func supersede()
-    func onCancelBeforeStart(_ handler: @escaping @Sendable () -> Void)
 }
 
 extension AsyncOperation: HeldBackOperation {
@@ -34,29 +32,27 @@ extension AsyncOperation: HeldBackOperation {
         finish(error: OperationSuperseded(operation: bareName))
         startUnchecked()
     }
-
-    final func onCancelBeforeStart(_ handler: @escaping @Sendable () -> Void) {
-        onChange { event in if event == .cancelled { handler() } }
-        if isCancelled { handler() }
-    }
 }
 
-/// The queue to which a debouncer or throttler gives its operations.
-struct OperationTarget: Sendable {
-    let add: @Sendable (Operation) -> Void
-
-    /// Adds the first operation that goes on.
-    func take(_ pacer: Pacer<any HeldBackOperation>) {
-        if let operation = pacer.takeReady() { add(operation) }
+extension GroupQueue {
+    /// Adds the first operation of a debouncer or throttler that goes on.
+    func takeReady(from pacer: Pacer<any HeldBackOperation>) {
+        if let operation = pacer.takeReady() { addChild(operation) }
     }
 }
 
 extension Pacer where Item == any HeldBackOperation {
-    /// Ends `operation` at once when it is cancelled while it is held back.
-    func endWhenCancelled(_ operation: any HeldBackOperation) {
-        operation.onCancelBeforeStart { [weak self, weak operation] in
+    /// Submits `operation`, which ends at once when it is cancelled while it is held back. The one before it, if it
+    /// still waits, is superseded.
+    func hold<Output>(_ operation: AsyncOperation<Output>, for call: String) -> AsyncOperation<Output> {
+        operation.beHeldBack(call)
+        submit(operation)?.supersede()
+        let end: @Sendable () -> Void = { [weak self, weak operation] in
             guard let operation else { return }
             self?.take { $0 === operation }?.start()
         }
+        operation.onChange { event in if event == .cancelled { end() } }
+        if operation.isCancelled { end() }
+        return operation
     }
 }

@@ -26,39 +26,28 @@ public final class OperationDebouncer: Sendable {
     ///   - interval: how long no further operation must come. Zero or less lets every operation run.
     ///   - queue: runs the operations.
     ///   - clock: measures the interval.
-    public convenience init(
+    public init(
         for interval: Duration,
         on queue: OperationQueue,
         clock: any Clock<Duration> = ContinuousClock()
     ) {
-        self.init(for: interval, on: OperationTarget { queue.addOperation($0) }, clock: clock)
+        pacer = Pacer(for: interval, .debounce(limit: nil), .trailing, on: clock, wake: queue.takeReady)
     }
 
     /// A debouncer for a queue of the other kind.
-    public convenience init(
+    public init(
         for interval: Duration,
         on queue: InterlockQueue,
         clock: any Clock<Duration> = ContinuousClock()
     ) {
-        self.init(
-            for: interval,
-            on: OperationTarget { [core = queue.core] in core.add($0, isBlocking: false) },
-            clock: clock
-        )
-    }
-
-    init(for interval: Duration, on target: OperationTarget, clock: any Clock<Duration>) {
-        pacer = Pacer(for: interval, .debounce(limit: nil), .trailing, on: clock, wake: target.take)
+        pacer = Pacer(for: interval, .debounce(limit: nil), .trailing, on: clock, wake: queue.core.takeReady)
     }
 
     /// Submits `operation`, which is in no queue and not started, and gives it back; another one is misuse, as is a
     /// second time. The one before it, if it still waits, finishes with ``OperationSuperseded``.
     @discardableResult
     public func submit<Output>(_ operation: AsyncOperation<Output>) -> AsyncOperation<Output> {
-        operation.beHeldBack("OperationDebouncer.submit")
-        pacer.submit(operation)?.supersede()
-        pacer.endWhenCancelled(operation)
-        return operation
+        pacer.hold(operation, for: "OperationDebouncer.submit")
     }
 
     /// Submits an operation made of a closure.

@@ -5,7 +5,6 @@
 
 import Foundation
 import InterlockPool
-import InterlockSync
 
 /// Set before the start, under the record's lock.
 ///
@@ -13,10 +12,7 @@ import InterlockSync
 /// admitted. The end takes the object out of the record: the thread that settles owns it alone.
 // Touched under the lock of its operation's record, then by the one thread that settles.
 final class OperationPolicies: @unchecked Sendable {
-    struct Timed {
-        var duration: Duration
-        var clock: any Clock<Duration>
-    }
+    struct Timed { var duration: Duration, clock: any Clock<Duration> }
 
     // Set before the start.
     var delay: Timed?

@@ -26,43 +26,30 @@ public final class OperationThrottler: Sendable {
     ///   - queue: runs the operations.
     ///   - edges: which operations of an interval run.
     ///   - clock: measures the interval.
-    public convenience init(
+    public init(
         for interval: Duration,
         on queue: OperationQueue,
         edges: DeliveryEdges = .both,
         clock: any Clock<Duration> = ContinuousClock()
     ) {
-        self.init(for: interval, on: OperationTarget { queue.addOperation($0) }, edges: edges, clock: clock)
+        pacer = Pacer(for: interval, .throttle, edges, on: clock, wake: queue.takeReady)
     }
 
     /// A throttler for a queue of the other kind.
-    public convenience init(
+    public init(
         for interval: Duration,
         on queue: InterlockQueue,
         edges: DeliveryEdges = .both,
         clock: any Clock<Duration> = ContinuousClock()
     ) {
-        self.init(
-            for: interval,
-            on: OperationTarget { [core = queue.core] in core.add($0, isBlocking: false) },
-            edges: edges,
-            clock: clock
-        )
-    }
-
-    init(for interval: Duration, on target: OperationTarget, edges: DeliveryEdges, clock: any Clock<Duration>)
-    {
-        pacer = Pacer(for: interval, .throttle, edges, on: clock, wake: target.take)
+        pacer = Pacer(for: interval, .throttle, edges, on: clock, wake: queue.core.takeReady)
     }
 
     /// Submits `operation`, which is in no queue and not started, and gives it back; another one is misuse, as is a
     /// second time.
     @discardableResult
     public func submit<Output>(_ operation: AsyncOperation<Output>) -> AsyncOperation<Output> {
-        operation.beHeldBack("OperationThrottler.submit")
-        pacer.submit(operation)?.supersede()
-        pacer.endWhenCancelled(operation)
-        return operation
+        pacer.hold(operation, for: "OperationThrottler.submit")
     }
 
     /// Submits an operation made of a closure.

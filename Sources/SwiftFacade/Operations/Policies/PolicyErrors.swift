@@ -2,9 +2,6 @@
 //
 // The errors an operation ends with because of a policy.
 
-import InterlockPool
-import InterlockSync
-
 /// The work of an operation had not ended when its limit passed.
 public struct OperationTimedOut: Error, Hashable, CustomStringConvertible {
     /// The operation's name, or its type and address.

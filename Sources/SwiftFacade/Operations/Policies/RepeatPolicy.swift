@@ -2,7 +2,6 @@
 //
 // How often work that succeeds is run.
 
-import InterlockPool
 import InterlockSync
 
 /// How work that succeeds is repeated. The last value is the operation's; the first error ends it.

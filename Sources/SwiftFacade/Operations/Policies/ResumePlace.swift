@@ -5,10 +5,8 @@
 // runs in that place: as an operation of a queue made for it alone, on the same threads (`StepPlace.swift`). There a
 // step of the work finds the queue it runs in, as it would have without the wait.
 
-import Dispatch
 import Foundation
 import InterlockPool
-import InterlockSync
 
 /// A queue of this module that can run a part of an operation it has started.
 protocol ResumingQueue: ExplainingQueue {
@@ -61,8 +59,7 @@ extension DispatchQoS.QoSClass {
         case .userInitiated: self = .userInitiated
         case .utility: self = .utility
         case .background: self = .background
-        case .default: self = .default
-        @unknown default: self = .default
+        default: self = .default
         }
     }
 }

@@ -4,7 +4,6 @@
 // attempt and one random number each.
 
 import Foundation
-import InterlockPool
 import InterlockSync
 
 /// How work that fails is tried again.

@@ -4,7 +4,6 @@
 
 import Foundation
 import InterlockPool
-import InterlockSync
 
 extension InterlockQueue {
     /// Adds an operation, which starts when its dependencies have finished, in whatever queues those are.

@@ -38,11 +38,8 @@ extension QueueCore {
         let work = ForeignWork(operation)
         let node = WorkNode(self, work, isBlocking: isBlocking)
         if let owner = ForeignOwners.add(operation, to: node) {
-            misuse(
-                "InterlockQueue.enqueue",
-                name,
-                "it is in the queue \(owner.core.name) already; an operation is added once"
-            )
+            let sentence = "it is in the queue \(owner.core.name) already; an operation is added once"
+            misuse("InterlockQueue.enqueue", name, sentence)
         }
         node.enterQueue(done: 0)
         if node.isFinished { return end(refused: operation) }
@@ -67,15 +64,11 @@ extension QueueCore: GroupQueue {
 
     func hasPlace(for operation: Operation) -> Bool { Self.outerQueue(of: operation) === self }
 
-    func placeForChildren() -> any GroupQueue {
-        QueueCore(
-            name: name,
-            pool: pool,
-            isBlocking: isBlocking,
-            limit: limit,
-            isSuspended: false,
-            outerQueue: self
-        )
+    func placeForChildren() -> any GroupQueue { place(name, limit: limit, isBlocking: isBlocking) }
+
+    /// A queue for what runs in the place of an operation of this one.
+    func place(_ name: String, limit: Int?, isBlocking: Bool) -> QueueCore {
+        QueueCore(name: name, pool: pool, isBlocking: isBlocking, limit: limit, outerQueue: self)
     }
 
     var queuedBehindOnlyPlace: [Operation]? { limit == 1 ? operations : nil }

@@ -5,7 +5,6 @@
 // another class Foundation tells only those that depend on it, and only by a queue of its own: so an `AsyncOperation`
 // without a queue, the arrival, depends on what is awaited, and its readiness is the news.
 
-import Dispatch
 import Foundation
 import InterlockPool
 import InterlockSync
@@ -27,9 +26,7 @@ extension WorkNode {
     }
 
     /// The priority has been set.
-    func priorityChanged() {
-        if let operation, readPriority(of: operation) { core.addReady(self) }
-    }
+    func priorityChanged() { if let operation, readPriority(of: operation) { core.addReady(self) } }
 }
 
 extension WorkNode: ExplainingQueue {

@@ -10,7 +10,7 @@ import InterlockSync
 
 /// The operations of one call of `withOperations(on:onFailure:isolation:_:)`. To be used from any thread, until the
 /// call ends.
-public final class OperationScope: Sendable, ChildHolder {
+public final class OperationScope: Sendable {
     private let queue: any GroupQueue
     private let ledger: ChildLedger
     private let end = Promise<Void>()
@@ -34,11 +34,7 @@ public final class OperationScope: Sendable, ChildHolder {
     public func add<Child: Operation>(_ child: Child) throws(ChildRefused) -> Child {
         let refusal = ChildEnd.isUnstarted(child) ? ledger.admit(child).refusal : .hasStarted
         if let refusal {
-            throw ChildRefused(
-                group: "the scope",
-                child: bareMisuseName(child.name, of: child),
-                reason: refusal
-            )
+            throw ChildRefused(group: "the scope", child: child.nameInExplanations, reason: refusal)
         }
         ChildEnd.of(child) { [self] error in
             let removal = ledger.remove(child, error: error)
@@ -69,11 +65,7 @@ public final class OperationScope: Sendable, ChildHolder {
     ) async throws -> Result {
         try await withTaskCancellationHandler {
             let result: Result
-            do {
-                result = try await body(self)
-            } catch {
-                throw await drain(error) ?? error
-            }
+            do { result = try await body(self) } catch { throw await drain(error) ?? error }
             if let error = await drain(nil) { throw error }
             return result
         } onCancel: {

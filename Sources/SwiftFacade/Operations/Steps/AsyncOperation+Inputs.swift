@@ -4,7 +4,6 @@
 // `and` and `all`. Each depends on what it takes, and frees that when it has run.
 
 import Foundation
-import InterlockPool
 import InterlockSync
 
 extension AsyncOperation {
@@ -51,10 +50,8 @@ extension AsyncOperation {
     ) {
         let taken = (repeat (each inputs).upstream)
         let step = name ?? "after"
-        self.init(
-            name: name,
-            work: Self.taskWork(priority) { try await body(repeat try (each taken).take(step)) }
-        )
+        let work = Self.taskWork(priority) { try await body(repeat try (each taken).take(step)) }
+        self.init(name: name, work: work)
         repeat depend(on: (each taken).operation, as: (each taken).operation)
     }
 
@@ -69,16 +66,10 @@ extension AsyncOperation {
     ) {
         let taken = (repeat (each inputs).upstream)
         let step = name ?? "after"
-        self.init(
-            name: name,
-            work: Self.handlerWork { completion in
-                do {
-                    try body(completion, repeat (each taken).take(step))
-                } catch {
-                    completion.fail(error)
-                }
-            }
-        )
+        let work = Self.handlerWork { completion in
+            do { try body(completion, repeat (each taken).take(step)) } catch { completion.fail(error) }
+        }
+        self.init(name: name, work: work)
         repeat depend(on: (each taken).operation, as: (each taken).operation)
     }
 

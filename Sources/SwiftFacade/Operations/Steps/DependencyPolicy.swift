@@ -22,11 +22,8 @@ extension AsyncOperation {
     /// cancelled (``OperationCancelled`` with its name). A dependency that was added before keeps its policy.
     public final func addDependency(_ dependency: Operation, onFailure policy: DependencyPolicy) {
         let gated = dependency as? any GatedOperation
-        depend(
-            on: dependency,
-            as: gated,
-            failure: policy == .fail ? Self.failure(of: dependency, gated) : nil
-        )
+        let failure = policy == .fail ? Self.failure(of: dependency, gated) : nil
+        depend(on: dependency, as: gated, failure: failure)
     }
 
     /// The dependency keeps its gates, which do not keep it.
@@ -37,7 +34,7 @@ extension AsyncOperation {
         if let gated { return { [weak gated] in gated?.failure } }
         return { [weak dependency] in
             guard let dependency, dependency.isCancelled else { return nil }
-            return OperationCancelled(operation: bareMisuseName(dependency.name, of: dependency))
+            return OperationCancelled(operation: dependency.nameInExplanations)
         }
     }
 

@@ -3,8 +3,6 @@
 // What an operation takes from an upstream one: the operation, and what is taken where it failed.
 
 import Foundation
-import InterlockPool
-import InterlockSync
 
 /// Something that gives an operation its input: an ``AsyncOperation``, or what one makes of itself to say what is taken
 /// where it fails: `a.substituting(0)`, `a.asResult`. Where nothing is taken,
@@ -31,9 +29,7 @@ public struct Upstream<Taken: Sendable>: OperationUpstream {
 
 extension AsyncOperation: OperationUpstream {
     /// Its output, or its error.
-    public final var upstream: Upstream<Output> {
-        Upstream(operation: self) { try self.output(forStep: $0) }
-    }
+    public final var upstream: Upstream<Output> { Upstream(operation: self) { try self.output(forStep: $0) } }
 
     /// Its output, or `value` where it failed or was cancelled.
     public final func substituting(_ value: Output) -> Upstream<Output> {

@@ -7,7 +7,6 @@
 // Invariant: a key has a value or a failure, not both; its flight ends before either is kept.
 
 import CInterlock
-import InterlockSync
 
 @usableFromInline
 struct CacheState<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
@@ -18,9 +17,7 @@ struct CacheState<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
 
     private let limits: CacheLimits
 
-    init(_ limits: CacheLimits) {
-        self.limits = limits
-    }
+    init(_ limits: CacheLimits) { self.limits = limits }
 
     /// What is taken out in one call. Declared before the lock is taken, it is released after it.
     struct Removed: ~Copyable {
@@ -116,9 +113,4 @@ struct CacheState<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
 extension CacheState: Sendable {}
 
 /// How much is kept, and for how long.
-struct CacheLimits: Sendable {
-    let capacity: Int
-    let cost: Int
-    let maximumAge: Duration?
-    let failureAge: Duration?
-}
+struct CacheLimits: Sendable { let capacity: Int, cost: Int, maximumAge: Duration?, failureAge: Duration? }

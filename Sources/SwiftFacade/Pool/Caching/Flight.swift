@@ -28,14 +28,10 @@ final class Flight<Value: Sendable>: AnyFlight, @unchecked Sendable {
 
     private let result = Promise<Result<Value, any Error>>()
 
-    init(_ computation: Computation<Value>?) {
-        self.computation = computation.map { PendingWork($0) }
-    }
+    init(_ computation: Computation<Value>?) { self.computation = computation.map { PendingWork($0) } }
 
     /// Hands the result to every waiter, later ones too. Once.
-    func finish(_ result: Result<Value, any Error>) {
-        self.result.fulfil(result)
-    }
+    func finish(_ result: Result<Value, any Error>) { self.result.fulfil(result) }
 
     /// Suspends until there is a result.
     func suspend(until deadline: ContinuousClock.Instant?) async -> WaitOutcome {
@@ -43,9 +39,7 @@ final class Flight<Value: Sendable>: AnyFlight, @unchecked Sendable {
     }
 
     /// Blocks the thread until there is a result; false if `deadline` passed first.
-    func block(until deadline: UInt64) -> Bool {
-        result.block(until: deadline)
-    }
+    func block(until deadline: UInt64) -> Bool { result.block(until: deadline) }
 
     /// The result, after a wait for it.
     var outcome: Result<Value, any Error> { result.value! }

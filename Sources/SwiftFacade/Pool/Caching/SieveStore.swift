@@ -15,7 +15,6 @@
 // a Zipf 0.9 trace, SIEVE answers 64 % of the questions, CLOCK 57 % and the exact order 56 % (bench_swift --trace).
 
 import CInterlock
-import InterlockSync
 
 /// An entry. Its key is here too: taken out, it is not released under the lock.
 @usableFromInline
@@ -117,11 +116,7 @@ struct SieveStore<Key: Hashable & Sendable, Payload: Sendable>: ~Copyable {
         totalCost += node.pointee.cost
         node.pointee.older = newest
         node.pointee.newer = nil
-        if let newest {
-            newest.pointee.newer = node
-        } else {
-            oldest = node
-        }
+        if let newest { newest.pointee.newer = node } else { oldest = node }
         newest = node
     }
 
@@ -146,11 +141,7 @@ struct SieveStore<Key: Hashable & Sendable, Payload: Sendable>: ~Copyable {
 
     mutating func removeAll(_ removed: inout RemovedNodes<Key, Payload>) {
         for node in nodes.values { removed.add(node) }
-        nodes = [:]
-        oldest = nil
-        newest = nil
-        hand = nil
-        totalCost = 0
+        (nodes, oldest, newest, hand, totalCost) = ([:], nil, nil, nil, 0)
     }
 
     mutating func removeAll(
@@ -171,16 +162,8 @@ struct SieveStore<Key: Hashable & Sendable, Payload: Sendable>: ~Copyable {
     private mutating func unlink(_ node: Node) {
         let (older, newer) = (node.pointee.older, node.pointee.newer)
         if hand == node { hand = newer }
-        if let older {
-            older.pointee.newer = newer
-        } else {
-            oldest = newer
-        }
-        if let newer {
-            newer.pointee.older = older
-        } else {
-            newest = older
-        }
+        if let older { older.pointee.newer = newer } else { oldest = newer }
+        if let newer { newer.pointee.older = older } else { newest = older }
         totalCost -= node.pointee.cost
     }
 }

@@ -186,11 +186,7 @@ extension SingleFlightCache {
                 if isKept { state.insert(value, at: time, &removed) } else { removed.values.add(value) }
             }
             if let failure {
-                if isKept {
-                    state.insertFailure(failure, at: time, &removed)
-                } else {
-                    removed.failures.add(failure)
-                }
+                isKept ? state.insertFailure(failure, at: time, &removed) : removed.failures.add(failure)
             }
             defer { flight.deliveries = [] }
             return flight.deliveries

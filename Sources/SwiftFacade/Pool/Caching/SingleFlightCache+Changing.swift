@@ -2,8 +2,6 @@
 //
 // Changing what a cache keeps. The change overtakes a computation under way.
 
-import InterlockSync
-
 extension SingleFlightCache {
     /// Keeps `value` for `key`, as if it had just been computed. A computation under way still answers its waiters, but
     /// its result is not kept. A kept failure goes. Thread-safe; blocks briefly.
@@ -50,12 +48,8 @@ extension SingleFlightCache {
     }
 
     /// The number of values kept at this moment, those too old included. Failures are not counted. Blocks briefly.
-    public var count: Int {
-        state.withReadLock { $0.values.count }
-    }
+    public var count: Int { state.withReadLock { $0.values.count } }
 
     /// The sum of the costs of the values kept at this moment; 0 without a ``costLimit``. Blocks briefly.
-    public var totalCost: Int {
-        state.withReadLock { $0.values.totalCost }
-    }
+    public var totalCost: Int { state.withReadLock { $0.values.totalCost } }
 }

@@ -56,13 +56,8 @@ extension SingleFlightCache {
         orCompute compute: @escaping @Sendable () throws -> Value
     ) throws -> Value {
         if let value = cachedValue(forKey: key) { return value }
-        let isLate = deadline <= .now
-        return try missingValue(
-            forKey: key,
-            until: InterlockSync.deadline(at: deadline),
-            isLate: isLate,
-            compute
-        )
+        let (isLate, limit) = (deadline <= .now, InterlockSync.deadline(at: deadline))
+        return try missingValue(forKey: key, until: limit, isLate: isLate, compute)
     }
 
     /// The value of `key`; has `compute` compute it, on a thread of ``WorkerPool/blocking``, if it is missing and not
@@ -79,12 +74,7 @@ extension SingleFlightCache {
         orCompute compute: @escaping @Sendable () throws -> Value
     ) throws -> Value {
         if let value = cachedValue(forKey: key) { return value }
-        let isLate = timeout <= .zero
-        return try missingValue(
-            forKey: key,
-            until: InterlockSync.deadline(in: timeout),
-            isLate: isLate,
-            compute
-        )
+        let (isLate, limit) = (timeout <= .zero, InterlockSync.deadline(in: timeout))
+        return try missingValue(forKey: key, until: limit, isLate: isLate, compute)
     }
 }

@@ -136,9 +136,7 @@ public final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>:
     /// The entry of a value, in no store yet.
     func node(_ value: Value, _ key: Key, at time: Duration, _ call: String) -> SieveStore<Key, Value>.Node {
         let cost = cost?(key, value) ?? 0
-        if cost < 0 {
-            misuse(call, nil, "a cost of \(cost) for the key \(key); it is 0 or more")
-        }
+        if cost < 0 { misuse(call, nil, "a cost of \(cost) for the key \(key); it is 0 or more") }
         return SieveNode.allocate(key, value, born: time, cost: cost)
     }
 
@@ -159,7 +157,7 @@ public final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>:
         forKey key: Key,
         orCompute compute: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
-        if let value = keptValue(forKey: key) { return value }
+        if let value = cachedValue(forKey: key) { return value }
         return try await missingValue(forKey: key, until: nil, compute)
     }
 
@@ -171,7 +169,7 @@ public final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>:
     @_disfavoredOverload
     @available(*, noasync, message: "it blocks the thread; use `try await value(forKey:orCompute:)`")
     public func value(forKey key: Key, orCompute compute: () throws -> Value) throws -> Value {
-        if let value = keptValue(forKey: key) { return value }
+        if let value = cachedValue(forKey: key) { return value }
         return try missingValue(forKey: key, compute)
     }
 
@@ -179,13 +177,8 @@ public final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>:
     /// failure answers `nil`. Blocks briefly.
     ///
     /// - Complexity: O(1) and one key's hashing.
-    @inlinable
-    public func cachedValue(forKey key: Key) -> Value? {
-        keptValue(forKey: key)
-    }
-
     @inlinable @inline(__always)
-    func keptValue(forKey key: Key) -> Value? {
+    public func cachedValue(forKey key: Key) -> Value? {
         let time = maximumAge == nil ? Duration.zero : age()
         var isExpired = false
         let value = state.withReadLock { state -> Value? in

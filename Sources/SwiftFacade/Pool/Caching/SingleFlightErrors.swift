@@ -2,8 +2,6 @@
 //
 // Why a question to a SingleFlightCache has no value, beside the computation's own errors.
 
-import InterlockSync
-
 /// A computation of a ``SingleFlightCache`` asked, directly or through others, for the value it is computing, for which
 /// it would wait for ever. A task that it started without waiting for it counts as part of it.
 public struct CircularComputation: Error, CustomStringConvertible {

@@ -11,9 +11,7 @@ extension InterlockQueue {
     ///
     /// Work of the queue must not call this: it would wait for itself. A suspended queue does not become empty.
     @available(*, noasync, message: "it blocks the thread; use `try await wait()`")
-    public func wait() {
-        _ = core.block(until: forever)
-    }
+    public func wait() { _ = core.block(until: forever) }
 
     /// Blocks until the queue is empty, until `deadline` at most. Work of the queue must not call this.
     ///
@@ -27,9 +25,7 @@ extension InterlockQueue {
     ///
     /// - Returns: whether the queue was empty.
     @available(*, noasync, message: "it blocks the thread; use `try await wait(timeout:)`")
-    public func wait(timeout: Duration) -> Bool {
-        core.block(until: InterlockSync.deadline(in: timeout))
-    }
+    public func wait(timeout: Duration) -> Bool { core.block(until: InterlockSync.deadline(in: timeout)) }
 
     // MARK: Suspending
 
@@ -45,11 +41,7 @@ extension InterlockQueue {
     /// - Returns: whether the queue was empty.
     /// - Throws: `CancellationError` at once if the awaiting task is cancelled; the queue goes on.
     public func wait(until deadline: ContinuousClock.Instant) async throws(CancellationError) -> Bool {
-        switch await core.suspend(until: deadline) {
-        case .granted: return true
-        case .timedOut: return false
-        case .cancelled: throw CancellationError()
-        }
+        try await core.suspend(until: deadline).isGranted()
     }
 
     /// Suspends until the queue is empty, for `timeout` at most.
@@ -70,7 +62,9 @@ extension InterlockQueue {
     /// - Returns: the names of what had not ended when the time was over, sorted.
     public func shutDown(within limit: Duration) async -> [String] {
         core.close()
-        await suspend(within: limit)
+        let end = moment(in: limit)
+        // In a task of its own: a cancellation of the caller's does not take the queue's time.
+        _ = await Task { [core] in await core.suspend(until: end) }.value
         return cancelLeft()
     }
 
@@ -85,23 +79,13 @@ extension InterlockQueue {
         return cancelLeft()
     }
 
-    /// In a task of its own: a cancellation of the caller's does not take the queue's time.
-    private func suspend(within limit: Duration) async {
-        let end = moment(in: limit)
-        _ = await Task { [core] in await core.suspend(until: end) }.value
-    }
-
     private func cancelLeft() -> [String] {
-        let left = left
+        let left = core.stripes.nodes.filter { !$0.isFinished }
         // Before the cancellation: an operation that has ended is not known any more.
         let names = left.map(\.bareName).sorted()
         for node in left { node.cancel() }
         // A cancelled operation ends by its start.
         core.letEnd()
         return names
-    }
-
-    private var left: [JobNode] {
-        core.stripes.nodes.filter { !$0.isFinished }
     }
 }

@@ -69,11 +69,8 @@ public final class InterlockQueue: Sendable {
 
     private static func require(_ limit: Int?, _ call: String, _ name: String) {
         if let limit, limit < 1 {
-            misuse(
-                call,
-                "\"\(name)\"",
-                "a limit of \(limit): nothing would ever run; suspend the queue instead"
-            )
+            let sentence = "a limit of \(limit): nothing would ever run; suspend the queue instead"
+            misuse(call, "\"\(name)\"", sentence)
         }
     }
 
@@ -121,17 +118,13 @@ public final class InterlockQueue: Sendable {
     /// For a report: asks each for its state, one after the other, and may be old.
     ///
     /// - Complexity: O(*v* + *e*) in what has not ended in the queues that it comes to, and the edges.
-    public func explainWaiting() -> WaitExplanation {
-        WaitWalk.explain(core.nodes)
-    }
+    public func explainWaiting() -> WaitExplanation { WaitWalk.explain(core.nodes) }
 
     /// How many operations and jobs have not ended.
     public var count: Int { core.stripes.live }
 
     /// Cancels all that is in the queue, waiting or running.
-    public func cancelAll() {
-        for node in core.nodes { node.cancel() }
-    }
+    public func cancelAll() { for node in core.nodes { node.cancel() } }
 }
 
 /// A queue was shut down before an operation or a job was added.

@@ -58,9 +58,7 @@ struct QueueBarriers {
     }
 
     /// A node has ended for which a barrier counts.
-    mutating func nodeLeft(_ generation: UInt32) {
-        barriers[Int(generation &- self.generation)].before -= 1
-    }
+    mutating func nodeLeft(_ generation: UInt32) { barriers[Int(generation &- self.generation)].before -= 1 }
 
     /// A barrier has ended: what it held, and may run now.
     mutating func ended(_ node: JobNode, _ gone: inout [JobNode]) -> [JobNode] {
@@ -73,7 +71,7 @@ struct QueueBarriers {
     }
 
     private mutating func keep(_ node: JobNode, _ index: Int, _ gone: inout [JobNode]) {
-        barriers[index].held.append(node, keeping: \.isWaitingBehindBarrier, &gone)
+        barriers[index].held.append(node, keeping: { $0.phase == .listed }, &gone)
     }
 
     /// The barrier whose turn it is; the same until it ends.
@@ -87,7 +85,5 @@ struct QueueBarriers {
     }
 
     /// All that is held.
-    mutating func takeHeld() -> [JobNode] {
-        barriers.indices.flatMap { barriers[$0].held.takeAll() }
-    }
+    mutating func takeHeld() -> [JobNode] { barriers.indices.flatMap { barriers[$0].held.takeAll() } }
 }

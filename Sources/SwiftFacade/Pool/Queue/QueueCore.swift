@@ -6,7 +6,6 @@
 // Lock order: the waiters', the state's, a stripe's; all stripes only in the order of their indices. Jobs are given to
 // the pool outside all of them.
 
-import CInterlock
 import InterlockSync
 
 struct QueueState {
@@ -49,9 +48,9 @@ package final class QueueCore: Sendable {
     package init(
         name: String,
         pool: WorkerPool,
-        isBlocking: Bool,
-        limit: Int?,
-        isSuspended: Bool,
+        isBlocking: Bool = false,
+        limit: Int? = nil,
+        isSuspended: Bool = false,
         outerQueue: QueueCore? = nil
     ) {
         self.name = name
@@ -66,13 +65,7 @@ package final class QueueCore: Sendable {
     }
 
     /// Ends operations that a closed queue was given.
-    package static let endings = QueueCore(
-        name: "interlock.endings",
-        pool: .shared,
-        isBlocking: false,
-        limit: nil,
-        isSuspended: false
-    )
+    package static let endings = QueueCore(name: "interlock.endings", pool: .shared)
 
     // MARK: Options
 
@@ -111,17 +104,9 @@ package final class QueueCore: Sendable {
     /// What has not finished.
     package var nodes: [JobNode] { stripes.nodes }
 
-    /// A job has become ready in a held stripe.
-    package func addReady(_ node: JobNode) {
-        addReady(node, freesPlace: false)
-    }
-
-    /// A job that was submitted in a free stripe, and has not begun in a held one.
-    func relist(_ node: JobNode) {
-        addReady(node, freesPlace: true)
-    }
-
-    private func addReady(_ node: JobNode, freesPlace: Bool) {
+    /// A job has become ready in a held stripe; or, with a place that it frees, it was submitted in a free stripe, and
+    /// has not begun in a held one.
+    package func addReady(_ node: JobNode, freesPlace: Bool = false) {
         changeState { state in
             if freesPlace { state.running -= 1 }
             let mayRun = state.isOver || node.fields.pointee.isBarrier
@@ -143,7 +128,11 @@ package final class QueueCore: Sendable {
 
     /// What may run now, with places; and whether the stripes are held as the state wants.
     private func update(_ state: inout QueueState) -> [JobNode] {
-        if state.mustHold != state.isHeld { state.mustHold ? holdStripes(&state) : freeStripes(&state) }
+        let holds = state.mustHold
+        if holds != state.isHeld {
+            state.isHeld = holds
+            stripes.withAll { stripes.forAll { holds ? holdStripe(&$0, &state) : ($0.era += 1) } }
+        }
         var submits: [JobNode] = []
         while state.hasPlace, let (node, priority) = state.ready.popFirst() {
             if node.takePlace(priority) {
@@ -156,21 +145,11 @@ package final class QueueCore: Sendable {
         return submits
     }
 
-    private func holdStripes(_ state: inout QueueState) {
-        stripes.withAll { stripes.forAll { holdStripe(&$0, &state) } }
-        state.isHeld = true
-    }
-
     /// Holds a free stripe: what was submitted in it has places that the state counts.
     private func holdStripe(_ stripe: inout Stripe, _ state: inout QueueState) {
         state.running += Int(stripe.started)
         stripe.started = 0
         stripe.era += 1
-    }
-
-    private func freeStripes(_ state: inout QueueState) {
-        state.isHeld = false
-        stripes.withAll { stripes.forAll { $0.era += 1 } }
     }
 
     // MARK: Barriers

@@ -100,19 +100,7 @@ final class QueueStripes: @unchecked Sendable {
     }
 
     @inline(__always)
-    subscript(index: Int) -> Reference {
-        Reference(base: stripes[index].base)
-    }
-
-    /// Runs `body` for each stripe in turn, under its lock.
-    func withEach(_ body: (inout Stripe) -> Void) {
-        for index in 0..<Self.count {
-            let stripe = self[index]
-            ilk_mutex_lock(stripe.lock)
-            body(&stripe.value.pointee)
-            ilk_mutex_unlock(stripe.lock)
-        }
-    }
+    subscript(index: Int) -> Reference { Reference(base: stripes[index].base) }
 
     /// Runs `body` with all locks held: at one moment.
     func withAll<Result>(_ body: () -> Result) -> Result {
@@ -140,19 +128,16 @@ final class QueueStripes: @unchecked Sendable {
         }
     }
 
-    var live: Int {
-        withAll {
-            var live = 0
-            forAll { live += Int($0.live) }
-            return live
-        }
-    }
+    var live: Int { withAll { (0..<Self.count).reduce(0) { $0 + Int(self[$1].value.pointee.live) } } }
 
     /// What has not finished.
     var nodes: [JobNode] {
         var nodes: [JobNode] = []
-        withEach { stripe in
-            var link = stripe.first
+        for index in 0..<Self.count {
+            let stripe = self[index]
+            ilk_mutex_lock(stripe.lock)
+            defer { ilk_mutex_unlock(stripe.lock) }
+            var link = stripe.value.pointee.first
             while let node = link?.takeUnretainedValue() {
                 nodes.append(node)
                 link = node.fields.pointee.next

@@ -4,8 +4,6 @@
 // behind. Such entries go when a list has grown to twice what was left at the last time: so a job adds a constant time,
 // and a list of a suspended queue keeps no more than twice the jobs that have waited in it at once (or 64).
 
-import InterlockSync
-
 /// Jobs in the order in which they came. Guarded by the lock of the queue's state.
 struct JobList {
     private var nodes: [JobNode?] = []
@@ -119,9 +117,5 @@ extension JobNode {
     /// False: it waits behind a barrier already.
     final func waitBehindBarrier() -> Bool {
         withStripe { fields, _ in fields.pointee.listings.insert(.behindBarrier).inserted }
-    }
-
-    final var isWaitingBehindBarrier: Bool {
-        withStripe { fields, _ in fields.pointee.state.phase == .listed }
     }
 }

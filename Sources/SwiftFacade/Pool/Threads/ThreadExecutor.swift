@@ -48,17 +48,13 @@ public final class ThreadExecutor: SerialExecutor, QueuedExecutor {
     /// instructions in which another thread appends or takes jobs. O(1) amortised.
     ///
     /// - Precondition: The executor has not ended (``close()``); a later job is reported and ends the process.
-    public func enqueue(_ job: consuming ExecutorJob) {
-        append(UnownedJob(job))
-    }
+    public func enqueue(_ job: consuming ExecutorJob) { append(UnownedJob(job)) }
 
     /// Whether the calling thread runs a job of this executor.
     public func isIsolatingCurrentContext() -> Bool? { isCurrent }
 
     /// Reports code that claims to be on this executor and is not, and ends the process.
-    public func checkIsolated() {
-        requireIsolation(isCurrent, "ThreadExecutor", name)
-    }
+    public func checkIsolated() { requireIsolation(isCurrent, "ThreadExecutor", name) }
 
     package func run() {
         let unowned = asUnownedSerialExecutor()
@@ -110,20 +106,15 @@ public final class ThreadExecutor: SerialExecutor, QueuedExecutor {
 
     private func requireAnotherThread() {
         if isCurrent {
-            misuse(
-                "ThreadExecutor.wait",
-                "\"\(name)\"",
-                "called by one of its own jobs, which it would wait for"
-            )
+            let sentence = "called by one of its own jobs, which it would wait for"
+            misuse("ThreadExecutor.wait", "\"\(name)\"", sentence)
         }
     }
 
     /// Waits until the executor is closed and its last job has run. Suspends the task.
     ///
     /// - Throws: `CancellationError` if the task is cancelled first; the executor goes on.
-    public func wait() async throws(CancellationError) {
-        try await pool.wait()
-    }
+    public func wait() async throws(CancellationError) { try await pool.wait() }
 
     /// Waits until the executor is closed and its last job has run, until `deadline` at most; returns whether it has.
     /// Suspends the task.

@@ -13,9 +13,7 @@ extension WorkerThread {
     /// - Throws: What the handler threw, for each caller.
     /// - Precondition: The caller is not the thread itself; that is reported and ends the process.
     @available(*, noasync, message: "it blocks the thread; use `try await join()`")
-    public func join() throws {
-        _ = try block(until: forever)
-    }
+    public func join() throws { _ = try block(until: forever) }
 
     /// Waits until the thread has ended, until `deadline` at most. Blocks the thread.
     ///
@@ -49,9 +47,7 @@ extension WorkerThread {
     /// Waits until the thread has ended. Suspends the task.
     ///
     /// - Throws: What the handler threw; `CancellationError` if the task is cancelled first. The thread goes on.
-    public func join() async throws {
-        _ = try await suspend(until: nil)
-    }
+    public func join() async throws { _ = try await suspend(until: nil) }
 
     /// Waits until the thread has ended, until `deadline` at most; returns whether it has. Suspends the task.
     ///
@@ -63,17 +59,11 @@ extension WorkerThread {
     /// Waits until the thread has ended, for `timeout` at most; returns whether it has. Suspends the task.
     ///
     /// - Throws: What the handler threw; `CancellationError` if the task is cancelled first. The thread goes on.
-    public func join(timeout: Duration) async throws -> Bool {
-        try await suspend(until: moment(in: timeout))
-    }
+    public func join(timeout: Duration) async throws -> Bool { try await suspend(until: moment(in: timeout)) }
 
     private func suspend(until deadline: ContinuousClock.Instant?) async throws -> Bool {
-        switch await core.end.wait(until: deadline) {
-        case .granted:
-            try core.end.value!.get()
-            return true
-        case .timedOut: return false
-        case .cancelled: throw CancellationError()
-        }
+        guard try await core.end.wait(until: deadline).isGranted() else { return false }
+        try core.end.value!.get()
+        return true
     }
 }

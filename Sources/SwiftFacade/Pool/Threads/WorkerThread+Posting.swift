@@ -10,9 +10,7 @@ extension WorkerThread {
     ///
     /// - Returns: `.pushed`, or the message with `.full` or `.closed`.
     /// - Complexity: O(1).
-    public func tryPost(_ message: Message) -> PushResult<Message> {
-        core.mailbox.tryPush(message)
-    }
+    public func tryPost(_ message: Message) -> PushResult<Message> { core.mailbox.tryPush(message) }
 
     // MARK: Blocking
 
@@ -35,10 +33,7 @@ extension WorkerThread {
     ///
     /// - Returns: `.pushed`, or the message with `.full` or `.closed`.
     @available(*, noasync, message: "it blocks the thread; use `await post`")
-    public func post(
-        _ message: Message,
-        until deadline: ContinuousClock.Instant
-    ) -> PushResult<Message> {
+    public func post(_ message: Message, until deadline: ContinuousClock.Instant) -> PushResult<Message> {
         core.mailbox.push(message, until: deadline)
     }
 
@@ -56,9 +51,7 @@ extension WorkerThread {
     ///
     /// - Returns: `.pushed`, or the message with `.closed` or `.cancelled`. A cancelled task still posts where there is
     ///   room.
-    public func post(_ message: Message) async -> PushResult<Message> {
-        await core.mailbox.push(message)
-    }
+    public func post(_ message: Message) async -> PushResult<Message> { await core.mailbox.push(message) }
 
     /// Posts `message`; suspends the task while the mailbox is full, until `deadline` at most.
     ///
@@ -80,11 +73,9 @@ extension WorkerThread {
     /// Reports a call by the thread itself that would wait for it.
     func requireAnotherThread(_ call: String, _ reason: String) {
         if isCurrent {
-            misuse(
-                "WorkerThread.\(call)",
-                "\"\(name)\"",
+            let sentence =
                 "called by the thread itself, and \(reason): the thread would wait for itself for ever"
-            )
+            misuse("WorkerThread.\(call)", "\"\(name)\"", sentence)
         }
     }
 }

@@ -69,9 +69,7 @@ public final class WorkerThread<Message: Sendable>: Sendable {
         core = try WorkerThreadCore(options, mailboxCapacity: mailboxCapacity, handler)
     }
 
-    deinit {
-        core.close()
-    }
+    deinit { core.close() }
 
     /// The name that the thread was made with.
     public var name: String { core.options.name }
@@ -93,17 +91,13 @@ public final class WorkerThread<Message: Sendable>: Sendable {
     /// - Throws: ``WorkerThreadError/unavailable(_:)`` or ``WorkerThreadError/refusedNice(_:code:)``: it is not
     ///   started, and its messages wait; ``WorkerThreadError/closed(thread:)``.
     /// - Precondition: It was not started; a second start is reported and ends the process.
-    public func start() throws(WorkerThreadError) {
-        try core.start()
-    }
+    public func start() throws(WorkerThreadError) { try core.start() }
 
     /// Refuses further messages, and has the thread end when it has handled those it has accepted. Does not wait; a
     /// second call does nothing. Messages waiting to be posted come back to their posters.
     ///
     /// A thread that was not started ends at once; ``closeNow()`` has its messages.
-    public func close() {
-        core.close()
-    }
+    public func close() { core.close() }
 
     /// Refuses further messages, has the thread end, and moves out the messages that the thread has not begun to
     /// handle: also those of a thread that has ended by its handler's error, or was never started. Each is handed

@@ -12,11 +12,7 @@
 
 import InterlockSync
 
-struct WorkerThreadOptions: Sendable {
-    let name: String
-    let stackSize: Int?
-    let nice: Int
-}
+struct WorkerThreadOptions: Sendable { let name: String, stackSize: Int?, nice: Int }
 
 final class WorkerThreadCore<Message: Sendable>: Sendable {
     let options: WorkerThreadOptions
@@ -26,10 +22,7 @@ final class WorkerThreadCore<Message: Sendable>: Sendable {
     private let handler: PendingWork<(Message) throws -> Void>
     private let current = VisibleMutex(Status())
 
-    private struct Status {
-        var state = WorkerThreadState.idle
-        var wasStarted = false
-    }
+    private struct Status { var state = WorkerThreadState.idle, wasStarted = false }
 
     init(
         _ options: WorkerThreadOptions,
@@ -42,19 +35,15 @@ final class WorkerThreadCore<Message: Sendable>: Sendable {
         } catch {
             switch error {
             case .invalidCapacity(let capacity):
-                throw .invalidOption(
-                    "mailboxCapacity",
-                    "\(capacity); a mailbox has room for 1 message or more"
-                )
+                let reason = "\(capacity); a mailbox has room for 1 message or more"
+                throw .invalidOption("mailboxCapacity", reason)
             case .outOfMemory(let capacity): throw .outOfMemory(mailboxCapacity: capacity)
             }
         }
         self.handler = PendingWork(handler)
     }
 
-    var state: WorkerThreadState {
-        current.withLock { $0.state }
-    }
+    var state: WorkerThreadState { current.withLock { $0.state } }
 
     var isCurrent: Bool { PoolThread.isInJob(of: self) }
 
@@ -65,11 +54,8 @@ final class WorkerThreadCore<Message: Sendable>: Sendable {
             return before
         }
         if before.wasStarted {
-            misuse(
-                "WorkerThread.start",
-                "\"\(options.name)\"",
-                "it was started already; it is \(before.state)"
-            )
+            let sentence = "it was started already; it is \(before.state)"
+            misuse("WorkerThread.start", "\"\(options.name)\"", sentence)
         }
         if before.state != .idle { throw .closed(thread: options.name) }
         let answer = Promise<WorkerThreadError?>()
@@ -83,19 +69,14 @@ final class WorkerThreadCore<Message: Sendable>: Sendable {
         } catch {
             answer.fulfil(.unavailable(error))
         }
-        if let error = answer.value! {
-            takeBackStart()
-            throw error
-        }
-    }
-
-    /// The thread was not started: it is idle again, or ended if it was closed meanwhile.
-    private func takeBackStart() {
+        guard let error = answer.value! else { return }
+        // The thread was not started: it is idle again, or ended if it was closed meanwhile.
         let isEnded = current.withLock { status in
             status = Status(state: status.state == .running ? .idle : .ended)
             return status.state == .ended
         }
         if isEnded { finish(.success(())) }
+        throw error
     }
 
     private func run() {
@@ -107,9 +88,7 @@ final class WorkerThreadCore<Message: Sendable>: Sendable {
     private func handleMessages() throws {
         // The handler goes with this frame, before the end is announced.
         guard let handler = handler.claim() else { return }
-        while let message = try mailbox.pop() {
-            try handler(message)
-        }
+        while let message = try mailbox.pop() { try handler(message) }
     }
 
     func close() {

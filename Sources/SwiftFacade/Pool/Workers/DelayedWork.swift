@@ -40,9 +40,7 @@ public final class DelayedWork<Value: Sendable>: Sendable {
     ///
     /// - Throws: What the work throws; `CancellationError` where the work was cancelled, or where the awaiting task
     ///   is: the work goes on then; ``WorkerPoolError/closed(pool:)`` where its pool was closed at once.
-    public var value: Value {
-        get async throws { try await value(until: nil)! }
-    }
+    public var value: Value { get async throws { try await value(until: nil)! } }
 
     /// Works as ``value``, until `deadline` at most.
     ///
@@ -110,10 +108,8 @@ package final class DelayedRun: PoolObject, @unchecked Sendable {
 
     func submit(on core: PoolCore, at deadline: UInt64, _ priority: ilk_priority) throws(WorkerPoolError) {
         let offset = MemoryLayout<ilk_timer>.stride
-        let memory = UnsafeMutableRawPointer.allocate(
-            byteCount: offset + MemoryLayout<PoolJobHeader>.size,
-            alignment: MemoryLayout<ilk_timer>.alignment
-        )
+        let (size, alignment) = (offset + MemoryLayout<PoolJobHeader>.size, MemoryLayout<ilk_timer>.alignment)
+        let memory = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: alignment)
         let pointer = memory.bindMemory(to: ilk_timer.self, capacity: 1)
         let header = (memory + offset).bindMemory(to: PoolJobHeader.self, capacity: 1)
         timer = PoolTimer(core: core, pointer: pointer, header: header)

@@ -42,19 +42,13 @@ final class SerialQueue: @unchecked Sendable {
     }
 
     /// Has the queue end with the drain under way, or at once.
-    func close() {
-        waiting.withLock { $0.isClosed = true }
-    }
+    func close() { waiting.withLock { $0.isClosed = true } }
 
     /// Whether the queue is closed and idle: it stays so.
-    var hasEnded: Bool {
-        waiting.withLock { $0.isClosed && !$0.isDraining }
-    }
+    var hasEnded: Bool { waiting.withLock { $0.isClosed && !$0.isDraining } }
 
     /// The jobs that no drain has taken yet; for tests.
-    var count: Int {
-        waiting.withLock { $0.jobs.count }
-    }
+    var count: Int { waiting.withLock { $0.jobs.count } }
 
     /// Runs jobs by `run`. True: there are more, and the caller submits the drain again.
     func drain(_ run: (UnownedJob) -> Void) -> Bool {
@@ -95,12 +89,10 @@ extension QueuedExecutor {
         case true: submitDrain(on: pool.core, poolPriority(job))
         case false: break
         case nil:
-            misuse(
-                "\(Self.self).enqueue",
-                "\"\(pool.name)\"",
+            let sentence =
                 "a job of an actor for an executor that has ended: it cannot run on its thread, and what awaits it would "
-                    + "wait for ever"
-            )
+                + "wait for ever"
+            misuse("\(Self.self).enqueue", "\"\(pool.name)\"", sentence)
         }
     }
 
@@ -120,9 +112,7 @@ extension QueuedExecutor {
         if hasMore { submitDrain(on: pool.core) }
     }
 
-    package func handBack(to _: PoolCore) {
-        submitDrain(on: WorkerPool.shared.core)
-    }
+    package func handBack(to _: PoolCore) { submitDrain(on: WorkerPool.shared.core) }
 }
 
 /// An executor for actors on the threads of a ``WorkerPool``: the jobs of its actors run one at a time, in order, on
@@ -144,20 +134,14 @@ public final class SerialPoolExecutor: SerialExecutor, QueuedExecutor {
     let queue = SerialQueue()
 
     /// An executor on `pool`, which it keeps. Allocates.
-    public init(on pool: WorkerPool) {
-        self.pool = pool
-    }
+    public init(on pool: WorkerPool) { self.pool = pool }
 
     /// Runs a job of an actor after those before it. For the Swift runtime. Thread-safe; blocks for the few
     /// instructions in which another thread appends or takes jobs. O(1) amortised.
-    public func enqueue(_ job: consuming ExecutorJob) {
-        append(UnownedJob(job))
-    }
+    public func enqueue(_ job: consuming ExecutorJob) { append(UnownedJob(job)) }
 
     /// Whether the calling thread runs a job of this executor.
-    public func isIsolatingCurrentContext() -> Bool? {
-        PoolThread.isInJob(of: self)
-    }
+    public func isIsolatingCurrentContext() -> Bool? { PoolThread.isInJob(of: self) }
 
     /// Reports code that claims to be on this executor and is not, and ends the process.
     public func checkIsolated() {

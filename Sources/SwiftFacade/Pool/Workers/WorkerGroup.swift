@@ -40,20 +40,12 @@ public final class WorkerGroup: Sendable {
         case waiter(Promise<Void>)
     }
 
-    private struct Followers {
-        var isArmed = false
-        var armed: [Follower] = []
-        var later: [Follower] = []
-    }
+    private struct Followers { var isArmed = false, armed: [Follower] = [], later: [Follower] = [] }
 
     /// A group without jobs. Allocates.
-    public init(on pool: WorkerPool) {
-        self.pool = pool
-    }
+    public init(on pool: WorkerPool) { self.pool = pool }
 
-    deinit {
-        group.retire(on: pool.core)
-    }
+    deinit { group.retire(on: pool.core) }
 
     /// Has `work` run on the pool as a job of the group. Does not wait.
     ///
@@ -81,9 +73,7 @@ public final class WorkerGroup: Sendable {
 
     /// Waits until all jobs of the group have ended. Blocks the thread; a worker of the pool runs jobs of the group.
     @available(*, noasync, message: "it blocks the thread; use `try await wait()`")
-    public func wait() {
-        _ = block(until: forever)
-    }
+    public func wait() { _ = block(until: forever) }
 
     /// Waits until all jobs of the group have ended, until `deadline` at most. Blocks the thread; a worker of the pool
     /// runs jobs of the group, and ends the one that it has begun.
@@ -99,9 +89,7 @@ public final class WorkerGroup: Sendable {
     ///
     /// - Returns: Whether all jobs have ended.
     @available(*, noasync, message: "it blocks the thread; use `try await wait(timeout:)`")
-    public func wait(timeout: Duration) -> Bool {
-        block(until: InterlockSync.deadline(in: timeout))
-    }
+    public func wait(timeout: Duration) -> Bool { block(until: InterlockSync.deadline(in: timeout)) }
 
     private func block(until deadline: UInt64) -> Bool {
         ThreadDiagnosis.waiting(for: self, until: deadline, "a group of jobs") {
@@ -114,9 +102,7 @@ public final class WorkerGroup: Sendable {
     /// Waits until all jobs of the group have ended. Suspends the task.
     ///
     /// - Throws: `CancellationError` if the task is cancelled first; the jobs go on.
-    public func wait() async throws(CancellationError) {
-        _ = try await suspend(until: nil)
-    }
+    public func wait() async throws(CancellationError) { _ = try await suspend(until: nil) }
 
     /// Waits until all jobs of the group have ended, until `deadline` at most. Suspends the task.
     ///
@@ -138,11 +124,7 @@ public final class WorkerGroup: Sendable {
         // The group holds the promise until its end, also where this wait gives up.
         let end = Promise<Void>()
         register(.waiter(end))
-        switch await end.wait(until: deadline) {
-        case .granted: return true
-        case .timedOut: return false
-        case .cancelled: throw CancellationError()
-        }
+        return try await end.wait(until: deadline).isGranted()
     }
 
     // MARK: Following
@@ -160,11 +142,10 @@ public final class WorkerGroup: Sendable {
         if arms { arm() }
     }
 
-    private func arm() {
-        pool.core.follow(group.pointer, .object(self))
-    }
+    private func arm() { pool.core.follow(group.pointer, .object(self)) }
 
-    private func takeFollowers() -> [Follower] {
+    /// Wakes the waiters that are armed, and gives the closures to `take`, in the order in which they came.
+    private func takeFollowers(_ take: (@escaping @Sendable () -> Void) -> Void) {
         let (taken, isArmed) = followers.withLock { followers in
             let taken = followers.armed
             followers.armed = followers.later
@@ -173,7 +154,12 @@ public final class WorkerGroup: Sendable {
             return (taken, followers.isArmed)
         }
         if isArmed { arm() }
-        return taken
+        for follower in taken {
+            switch follower {
+            case .closure(let closure): take(closure)
+            case .waiter(let promise): promise.fulfil(())
+            }
+        }
     }
 }
 
@@ -181,24 +167,12 @@ public final class WorkerGroup: Sendable {
 extension WorkerGroup: PoolObject {
     package func run() {
         var closures: [@Sendable () -> Void] = []
-        for follower in takeFollowers() {
-            switch follower {
-            case .closure(let closure): closures.append(closure)
-            case .waiter(let promise): promise.fulfil(())
-            }
-        }
+        takeFollowers { closures.append($0) }
         // The last one here; each other one here as well where the pool was closed meanwhile.
         let last = closures.popLast()
         for closure in closures where !pool.core.submit(.closure(closure)) { closure() }
         last?()
     }
 
-    package func handBack(to core: PoolCore) {
-        for follower in takeFollowers() {
-            switch follower {
-            case .closure(let closure): core.returnToCaller(closure)
-            case .waiter(let promise): promise.fulfil(())
-            }
-        }
-    }
+    package func handBack(to core: PoolCore) { takeFollowers { core.returnToCaller($0) } }
 }

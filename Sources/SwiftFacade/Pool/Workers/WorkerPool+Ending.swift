@@ -3,7 +3,6 @@
 // The two ways to close a pool, and waiting for its end. A thread that waits sleeps in the C core. A task waits for a
 // promise, which one thread a pool fulfils: the C core has no other notice of its end.
 
-import CInterlock
 import InterlockSync
 
 extension WorkerPool {
@@ -12,9 +11,7 @@ extension WorkerPool {
     /// Parts of tasks that become ready after that run on ``shared``: a task cannot be refused.
     ///
     /// - Precondition: The pool is not ``shared`` or ``blocking``; closing those is reported and ends the process.
-    public func close() {
-        core.close("WorkerPool.close")
-    }
+    public func close() { core.close("WorkerPool.close") }
 
     /// Closes the pool, and hands back what has not begun: each job once, and it does not run. Does not wait for what
     /// runs.
@@ -38,9 +35,7 @@ extension WorkerPool {
     /// - Precondition: The caller is no job of the pool, which would wait for itself, and the pool is not ``shared`` or
     ///   ``blocking``, which have no end. Both are reported and end the process.
     @available(*, noasync, message: "it blocks the thread; use `try await wait()`")
-    public func wait() {
-        _ = core.block(until: forever)
-    }
+    public func wait() { _ = core.block(until: forever) }
 
     /// Waits until the pool is closed and all it had accepted has run or was handed back, until `deadline` at most.
     /// Blocks the thread.
@@ -58,9 +53,7 @@ extension WorkerPool {
     /// - Returns: Whether the pool has ended.
     /// - Precondition: The caller is no job of the pool, and the pool is not ``shared`` or ``blocking``.
     @available(*, noasync, message: "it blocks the thread; use `try await wait(timeout:)`")
-    public func wait(timeout: Duration) -> Bool {
-        core.block(until: InterlockSync.deadline(in: timeout))
-    }
+    public func wait(timeout: Duration) -> Bool { core.block(until: InterlockSync.deadline(in: timeout)) }
 
     /// Waits until the pool is closed and all it had accepted has run or was handed back. Suspends the task, which may
     /// be one of the pool's own.
@@ -68,9 +61,7 @@ extension WorkerPool {
     /// - Precondition: The pool is not ``shared`` or ``blocking``, which have no end: that is reported and ends the
     ///   process.
     /// - Throws: `CancellationError` if the task is cancelled first; the pool goes on.
-    public func wait() async throws(CancellationError) {
-        _ = try await core.suspend(until: nil)
-    }
+    public func wait() async throws(CancellationError) { _ = try await core.suspend(until: nil) }
 
     /// Waits until the pool is closed and all it had accepted has run or was handed back, until `deadline` at most.
     /// Suspends the task.

@@ -3,7 +3,6 @@
 // Work with an outcome: the caller blocks or suspends. Limits and cancellation are
 // about the beginning: work that has begun is waited for, so no outcome is lost and nothing runs unobserved.
 
-import CInterlock
 import InterlockSync
 
 extension WorkerPool {

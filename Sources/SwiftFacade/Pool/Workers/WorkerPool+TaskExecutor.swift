@@ -7,21 +7,16 @@
 // and bounded, where an executor cannot refuse.
 
 import CInterlock
-import InterlockSync
 
 extension WorkerPool: TaskExecutor {
     /// Runs a part of a task on the pool. For the Swift runtime. Thread-safe.
     ///
     /// Allocates nothing while no more than 1,024 jobs wait. Tasks of `.high` priority and above are high jobs, those
     /// of `.utility` and below low ones. A closed pool hands it to ``shared``.
-    public func enqueue(_ job: consuming ExecutorJob) {
-        take(UnownedJob(job))
-    }
+    public func enqueue(_ job: consuming ExecutorJob) { take(UnownedJob(job)) }
 
     func take(_ job: UnownedJob) {
-        if !core.submitLast(.task(job), poolPriority(job)) {
-            WorkerPool.shared.take(job)
-        }
+        if !core.submitLast(.task(job), poolPriority(job)) { WorkerPool.shared.take(job) }
     }
 }
 

@@ -68,39 +68,6 @@ public final class WorkerPool: Sendable {
         stackSize: Int? = nil,
         nice: Int = 0
     ) throws(WorkerPoolError) {
-        let options = try WorkerPool.options(
-            threads,
-            maximumThreads,
-            keptThreads,
-            idleTime,
-            stackSize,
-            nice
-        )
-        self.init(try PoolCore(options, name: name, isPermanent: false))
-    }
-
-    init(_ core: PoolCore) {
-        self.core = core
-        core.taskExecutor = asUnownedTaskExecutor()
-    }
-
-    deinit {
-        core.finish()
-    }
-
-    /// The name that the pool was made with.
-    public var name: String {
-        core.name
-    }
-
-    private static func options(
-        _ threads: Int?,
-        _ maximumThreads: Int?,
-        _ keptThreads: Int?,
-        _ idleTime: Duration?,
-        _ stackSize: Int?,
-        _ nice: Int
-    ) throws(WorkerPoolError) -> ilk_pool_options {
         let most = Int(ILK_POOL_MAX_THREADS)
         func require(_ holds: Bool, _ option: String, _ reason: String) throws(WorkerPoolError) {
             if !holds { throw WorkerPoolError.invalidOption(option, reason) }
@@ -110,32 +77,22 @@ public final class WorkerPool: Sendable {
         }
         if let maximumThreads {
             let least = threads ?? 1
-            try require(
-                (least...most).contains(maximumThreads),
-                "maximumThreads",
-                "\(maximumThreads); with \(threads.map(String.init) ?? "its") threads a pool has \(least) to \(most)"
-            )
+            let own = threads.map(String.init) ?? "its"
+            let reason = "\(maximumThreads); with \(own) threads a pool has \(least) to \(most)"
+            try require((least...most).contains(maximumThreads), "maximumThreads", reason)
         }
         if let keptThreads {
             let limit = maximumThreads ?? threads.map { min($0 + 64, most) } ?? most
-            try require(
-                (0...limit).contains(keptThreads),
-                "keptThreads",
-                "\(keptThreads); a pool of \(limit) threads keeps 0 to \(limit)"
-            )
+            let reason = "\(keptThreads); a pool of \(limit) threads keeps 0 to \(limit)"
+            try require((0...limit).contains(keptThreads), "keptThreads", reason)
         }
-        if let idleTime {
-            try require(idleTime > .zero, "idleTime", "\(idleTime); it is above zero")
-        }
+        if let idleTime { try require(idleTime > .zero, "idleTime", "\(idleTime); it is above zero") }
         if let stackSize {
-            try require(
-                stackSize >= leastStack,
-                "stackSize",
-                "\(stackSize); a thread needs \(leastStack) bytes"
-            )
+            let reason = "\(stackSize); a thread needs \(WorkerPool.leastStack) bytes"
+            try require(stackSize >= WorkerPool.leastStack, "stackSize", reason)
         }
         try require((-20...19).contains(nice), "nice", "\(nice); it is -20 to 19")
-        return ilk_pool_options(
+        let options = ilk_pool_options(
             name: nil,
             threads: UInt32(threads ?? 0),
             max_threads: UInt32(maximumThreads ?? 0),
@@ -144,7 +101,18 @@ public final class WorkerPool: Sendable {
             stack_size: stackSize ?? 0,
             nice: Int32(nice)
         )
+        self.init(try PoolCore(options, name: name, isPermanent: false))
     }
+
+    init(_ core: PoolCore) {
+        self.core = core
+        core.taskExecutor = asUnownedTaskExecutor()
+    }
+
+    deinit { core.finish() }
+
+    /// The name that the pool was made with.
+    public var name: String { core.name }
 
     /// The least that every system takes for the stack of a thread, and that Swift code lives in.
     static let leastStack = 64 << 10
@@ -160,9 +128,7 @@ public final class WorkerPool: Sendable {
     /// is made when it is first used, and is not closed.
     ///
     /// If the system gives it no thread, that is reported and ends the process.
-    public static var blocking: WorkerPool {
-        blockingIfAvailable ?? noThread("WorkerPool.blocking")
-    }
+    public static var blocking: WorkerPool { blockingIfAvailable ?? noThread("WorkerPool.blocking") }
 
     package static let blockingIfAvailable = permanent("blocking", 512)
 

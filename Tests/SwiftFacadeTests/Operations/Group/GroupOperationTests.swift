@@ -66,7 +66,7 @@ import Interlock
         queue.enqueue(group)
         await begun.taken()
         await eventually("the other has ended") { group.unfinishedChildren == [last] }
-        #expect(group.waitReasons == [.child("last")])
+        #expect(group.explainWaiting().entries.first?.reasons == [.work, .child("last")])
         #expect(group.isExecuting && group.results.isEmpty)
         kept.withLock { $0 }?.succeed(2)
         #expect(try await group.value == [1, 2])

@@ -4,7 +4,6 @@
 // reported when its last link is made. One lock makes check and link one step.
 
 import Dispatch
-import InterlockPool
 import InterlockSync
 
 extension DispatchGroup {

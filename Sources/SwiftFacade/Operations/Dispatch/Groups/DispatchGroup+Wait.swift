@@ -202,10 +202,6 @@ extension DispatchGroup {
         let isEmpty = Promise<Void>()
         // The closure outlives a wait that gives up, and holds only the promise.
         notify(queue: .global()) { isEmpty.fulfil(()) }
-        switch await isEmpty.wait(until: deadline) {
-        case .granted: return true
-        case .timedOut: return false
-        case .cancelled: throw CancellationError()
-        }
+        return try await isEmpty.wait(until: deadline).isGranted()
     }
 }

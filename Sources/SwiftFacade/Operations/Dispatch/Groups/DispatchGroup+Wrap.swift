@@ -4,8 +4,6 @@
 // callback has come or was dropped. A callback kept for ever and not called remains a fault; `waitReport` names it.
 
 import Dispatch
-import InterlockPool
-import InterlockSync
 
 /// A job of a `DispatchGroup` that a ``Completion`` ends: its result is recorded, then it leaves.
 private final class GroupJob<Output: Sendable>: CompletableJob {
@@ -13,16 +11,9 @@ private final class GroupJob<Output: Sendable>: CompletableJob {
 
     init(_ token: LeaveToken) { self.token = token }
 
-    func finish(_ outcome: Result<Output, any Error>) -> Bool {
-        token.leaveIfInside { $0.store(outcome) }
-    }
+    func finish(_ outcome: Result<Output, any Error>) -> Bool { token.leaveIfInside { $0.store(outcome) } }
 
-    func completionDropped() {
-        _ = finish(.failure(JobAbandoned(job: token.label, origin: token.origin)))
-    }
-
-    var isCancelled: Bool { false }
-    func onCancel(_: @escaping @Sendable () -> Void) {}
+    func completionDropped() { _ = finish(.failure(JobAbandoned(job: token.label, origin: token.origin))) }
 }
 
 /// The result of a job whose callback was dropped without a call.
@@ -59,7 +50,8 @@ extension DispatchGroup {
         line: UInt = #line,
         _ start: (Completion<Value>) throws -> Void
     ) {
-        let completion = job(RunningJob(label: label, file: file, line: line), Value.self)
+        let entry = GroupEntry(RunningJob(label: label, file: file, line: line), yielding: Value.self)
+        let completion = Completion(GroupJob<Value>(LeaveToken(group: self, entry)))
         do { try start(completion) } catch { completion.fail(error) }
     }
 
@@ -100,10 +92,6 @@ extension DispatchGroup {
             entry.store(QueueTag.running(on: queue) { Result(catching: work) })
             ledger.leave(entry)
         }
-    }
-
-    private func job<Value>(_ job: RunningJob, _: Value.Type) -> Completion<Value> {
-        Completion(GroupJob<Value>(LeaveToken(group: self, GroupEntry(job, yielding: Value.self))))
     }
 }
 

@@ -8,7 +8,6 @@
 // collected.
 
 import Dispatch
-import InterlockPool
 import InterlockSync
 
 /// A job of a group that has not left it yet.
@@ -196,10 +195,7 @@ final class GroupLedger: Sendable {
 
     // MARK: The table
 
-    private struct Table {
-        var ledgers: [ObjectIdentifier: GroupLedger] = [:]
-        var sweepAt = 16
-    }
+    private struct Table { var ledgers: [ObjectIdentifier: GroupLedger] = [:], sweepAt = 16 }
 
     private static let table = VisibleMutex(Table())
 

@@ -7,7 +7,6 @@
 // return, is reported and leaves: a hang is worse.
 
 import Dispatch
-import InterlockPool
 import InterlockSync
 
 /// A stay in a `DispatchGroup` that is ended exactly once, by ``leave()``.
@@ -35,22 +34,17 @@ public final class LeaveToken: Sendable {
 
     deinit {
         if leaveIfInside() {
-            tellMisuse(
-                "LeaveToken.deinit",
-                displayName,
+            let sentence =
                 "dropped without leave(); it was made at \(origin) and has now left group \(groupName)"
-            )
+            tellMisuse("LeaveToken.deinit", displayName, sentence)
         }
     }
 
     /// Leaves the group, once: a second call is misuse. Everything done before is visible to the group's waiters.
     public func leave() {
         if !leaveIfInside() {
-            misuse(
-                "LeaveToken.leave",
-                displayName,
-                "left twice; it was made at \(origin) and has left group \(groupName) already"
-            )
+            let sentence = "left twice; it was made at \(origin) and has left group \(groupName) already"
+            misuse("LeaveToken.leave", displayName, sentence)
         }
     }
 

@@ -30,8 +30,7 @@ extension BoundedRunner {
             },
             onCancel: { delivery.async { completion(.failure(CancellationError())) } }
         )
-        core.submit(job)
-        return job
+        return core.submit(job)
     }
 
     /// Runs a closure as a job and suspends until its value is there.
@@ -89,16 +88,13 @@ extension BoundedRunner {
         _ start: @escaping @Sendable (Completion<Value>) throws -> Void,
         completion: @escaping @Sendable (Result<Value, any Error>) -> Void
     ) -> RunnerJob {
-        let deliver: @Sendable (Result<Value, any Error>) -> Void = { result in
-            delivery.async { completion(result) }
-        }
+        let deliver: Delivery<Value> = { result in delivery.async { completion(result) } }
         let job = RunnerJob(
             core,
             .start { WrappedJob.start($0, label, "\(file):\(line)", deliver, start) },
             onCancel: { deliver(.failure(CancellationError())) }
         )
-        core.submit(job)
-        return job
+        return core.submit(job)
     }
 
     /// Starts a completion-handler function as a job that keeps its permit until the completion is called or dropped,
@@ -278,25 +274,20 @@ private final class WrappedJob<Output: Sendable>: CompletableJob {
     private let job: RunnerJob
     private let label: String
     private let origin: String
-    private let deliver: PendingWork<@Sendable (Result<Output, any Error>) -> Void>
+    private let deliver: PendingWork<Delivery<Output>>
 
     static func start(
         _ job: RunnerJob,
         _ label: String,
         _ origin: String,
-        _ deliver: @escaping @Sendable (Result<Output, any Error>) -> Void,
+        _ deliver: @escaping Delivery<Output>,
         _ start: (Completion<Output>) throws -> Void
     ) {
         let completion = Completion(WrappedJob(job, label, origin, deliver))
         do { try start(completion) } catch { completion.fail(error) }
     }
 
-    private init(
-        _ job: RunnerJob,
-        _ label: String,
-        _ origin: String,
-        _ deliver: @escaping @Sendable (Result<Output, any Error>) -> Void
-    ) {
+    init(_ job: RunnerJob, _ label: String, _ origin: String, _ deliver: @escaping Delivery<Output>) {
         (self.job, self.label, self.origin) = (job, label, origin)
         self.deliver = PendingWork(deliver)
     }
@@ -309,7 +300,4 @@ private final class WrappedJob<Output: Sendable>: CompletableJob {
     }
 
     func completionDropped() { _ = finish(.failure(JobAbandoned(job: label, origin: origin))) }
-
-    var isCancelled: Bool { false }
-    func onCancel(_: @escaping @Sendable () -> Void) {}
 }

@@ -2,7 +2,6 @@
 //
 // Waiting until a runner has no job.
 
-import InterlockPool
 import InterlockSync
 
 extension BoundedRunner {
@@ -15,12 +14,10 @@ extension BoundedRunner {
     @available(*, noasync, message: "it blocks the thread; use `try await waitUntilIdle()`")
     public func waitUntilIdle() {
         if EnteredQueues.isInJob(of: core) {
-            misuse(
-                "BoundedRunner.waitUntilIdle",
-                misuseName(name, of: self),
+            let sentence =
                 "called by a job of the runner, which is not idle before the job has ended: it would wait for itself "
-                    + "for ever"
-            )
+                + "for ever"
+            misuse("BoundedRunner.waitUntilIdle", misuseName(name, of: self), sentence)
         }
         _ = core.block(until: forever)
     }
@@ -46,9 +43,7 @@ extension BoundedRunner {
     /// Suspends until the runner has no job. What the jobs did is visible.
     ///
     /// - Throws: `CancellationError` at once if the awaiting task is cancelled; the jobs go on.
-    public func waitUntilIdle() async throws(CancellationError) {
-        _ = try await core.suspend(until: nil)
-    }
+    public func waitUntilIdle() async throws(CancellationError) { _ = try await core.suspend(until: nil) }
 
     /// Suspends until the runner has no job, until `deadline` at most.
     ///

@@ -3,7 +3,6 @@
 // A limit on the jobs that run at once, without a thread for those that wait. The work is in RunnerCore.swift.
 
 import Dispatch
-import InterlockPool
 import InterlockSync
 
 /// Runs closures on a queue, at most ``limit`` at a time, first come, first served.
@@ -58,9 +57,7 @@ public final class BoundedRunner: Sendable {
     /// - Complexity: O(1); allocates the handle.
     @discardableResult
     public func submit(_ work: @escaping @Sendable () -> Void) -> RunnerJob {
-        let job = RunnerJob(core, .work(work))
-        core.submit(job)
-        return job
+        core.submit(RunnerJob(core, .work(work)))
     }
 
     // MARK: Suspension

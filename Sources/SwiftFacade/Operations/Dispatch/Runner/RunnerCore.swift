@@ -10,7 +10,6 @@
 // lock.
 
 import Dispatch
-import InterlockPool
 import InterlockSync
 
 final class RunnerCore: Sendable {
@@ -62,8 +61,9 @@ final class RunnerCore: Sendable {
 
     // MARK: Jobs
 
-    /// Begins the job or queues it, unless it was cancelled before.
-    func submit(_ job: RunnerJob) {
+    /// Begins the job or queues it, unless it was cancelled before; gives it back.
+    @discardableResult
+    func submit(_ job: RunnerJob) -> RunnerJob {
         let begins = state.withLock { state in
             guard case .made = job.state.phase else { return false }
             if state.isSuspended || state.running == limit || state.queued > 0 {
@@ -76,6 +76,7 @@ final class RunnerCore: Sendable {
             return true
         }
         if begins { begin(job) }
+        return job
     }
 
     /// Ends a job that has not begun; false for others.
@@ -97,9 +98,7 @@ final class RunnerCore: Sendable {
     }
 
     /// Gives a permit back after the job that kept it.
-    func end(_ job: RunnerJob) {
-        if let next = passOn(job) { begin(next) }
-    }
+    func end(_ job: RunnerJob) { if let next = passOn(job) { begin(next) } }
 
     /// What the job's end is, once it has ended; otherwise a promise of it.
     func ending(of job: RunnerJob) -> (ran: Bool?, promise: Promise<Bool>?) {
@@ -172,15 +171,9 @@ final class RunnerCore: Sendable {
 
     private var isIdle: Bool { state.withLock { $0.isIdle } }
 
-    func block(until deadline: UInt64) -> Bool {
-        isIdle || idle.block(until: deadline, admit: { isIdle })
-    }
+    func block(until deadline: UInt64) -> Bool { isIdle || idle.block(until: deadline, admit: { isIdle }) }
 
     func suspend(until deadline: ContinuousClock.Instant?) async throws(CancellationError) -> Bool {
-        switch await idle.suspend(until: deadline, admit: { self.isIdle }) {
-        case .granted: return true
-        case .timedOut: return false
-        case .cancelled: throw CancellationError()
-        }
+        try await idle.suspend(until: deadline, admit: { self.isIdle }).isGranted()
     }
 }

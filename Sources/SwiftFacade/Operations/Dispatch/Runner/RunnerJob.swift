@@ -2,7 +2,6 @@
 //
 // A job of a `BoundedRunner`: its handle, and its node in the runner's list.
 
-import InterlockPool
 import InterlockSync
 
 // `state` changes under the core's lock; the closures are taken by the one thread that begins or cancels the job.
@@ -57,9 +56,7 @@ public final class RunnerJob: @unchecked Sendable {
     ///
     /// - Returns: true once the job has ended, false if it was cancelled before it began.
     /// - Throws: `CancellationError` at once if the awaiting task is cancelled; the job is not touched.
-    public func finished() async throws(CancellationError) -> Bool {
-        try await ran(until: nil)!
-    }
+    public func finished() async throws(CancellationError) -> Bool { try await ran(until: nil)! }
 
     /// Suspends until the job has ended or was cancelled, until `deadline` at most. What the job did is visible.
     ///
@@ -106,8 +103,7 @@ public final class RunnerJob: @unchecked Sendable {
         case .start(let start):
             start(self)
             return false
-        case .permit, nil:
-            preconditionFailure("a job is run once")
+        case .permit, nil: preconditionFailure("a job is run once")
         }
     }
 

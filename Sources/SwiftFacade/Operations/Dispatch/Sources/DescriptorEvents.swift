@@ -2,16 +2,8 @@
 //
 // The readiness of a descriptor as a sequence, and its end.
 
-import InterlockPool
+import Foundation
 import InterlockSync
-
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#else
-import Darwin
-#endif
 
 /// A descriptor is ready.
 public struct DescriptorEvent: Hashable, Sendable {
@@ -25,9 +17,7 @@ public struct DescriptorEvent: Hashable, Sendable {
 
     /// Makes the event.
     public init(descriptor: Int32, isEndOfFile: Bool = false, hasError: Bool = false) {
-        self.descriptor = descriptor
-        self.isEndOfFile = isEndOfFile
-        self.hasError = hasError
+        (self.descriptor, self.isEndOfFile, self.hasError) = (descriptor, isEndOfFile, hasError)
     }
 }
 
@@ -152,10 +142,7 @@ public final class DescriptorEvents: AsyncSequence, Sendable {
         ) async throws(DescriptorUnavailable) -> DescriptorEvent? {
             let watch = events.watch
             do throws(DescriptorUnavailable) {
-                return try await watch.mailbox.next(
-                    arm: { () throws(DescriptorUnavailable) in try watch.arm() },
-                    stop: { watch.end() }
-                )
+                return try await watch.mailbox.next(arm: watch.arm, stop: { watch.end() })
             } catch {
                 watch.end()
                 await watch.mailbox.ended()
@@ -190,12 +177,8 @@ extension GCD {
 func checkDescriptor(_ descriptor: Int32, for use: DescriptorUse) throws(DescriptorUnavailable) {
     let flags = fcntl(descriptor, F_GETFL)
     if flags < 0 { throw DescriptorUnavailable(descriptor: descriptor, code: errno) }
-    let isOpen =
-        switch use {
-        case .reading: flags & O_ACCMODE != O_WRONLY
-        case .writing: flags & O_ACCMODE != O_RDONLY
-        }
-    if !isOpen { throw DescriptorUnavailable(descriptor: descriptor, code: EBADF) }
+    let isOnlyForOther = flags & O_ACCMODE == (use == .reading ? O_WRONLY : O_RDONLY)
+    if isOnlyForOther { throw DescriptorUnavailable(descriptor: descriptor, code: EBADF) }
     var status = stat()
     if fstat(descriptor, &status) != 0 { throw DescriptorUnavailable(descriptor: descriptor, code: errno) }
     let isFolder = status.st_mode & S_IFMT == S_IFDIR

@@ -7,7 +7,6 @@
 #if !os(Linux)
 import Darwin
 import Dispatch
-import InterlockPool
 import InterlockSync
 
 // The source may be used from any thread; whether it is suspended changes under the lock.
@@ -15,10 +14,7 @@ final class DescriptorWatch: @unchecked Sendable {
     let descriptor: Int32
     let mailbox = EventMailbox<DescriptorEvent>()
 
-    private struct State {
-        var isArmed = false
-        var isOver = false
-    }
+    private struct State { var isArmed = false, isOver = false }
 
     private let use: DescriptorUse
     private let isAlwaysReady: Bool

@@ -11,15 +11,8 @@
 
 #if os(Linux)
 import CInterlock
-import Dispatch
-import InterlockPool
+import Foundation
 import InterlockSync
-
-#if canImport(Glibc)
-import Glibc
-#else
-import Musl
-#endif
 
 final class DescriptorWatch: Sendable {
     let descriptor: Int32
@@ -42,10 +35,7 @@ final class DescriptorWatch: Sendable {
         self.descriptor = descriptor
         self.use = use
         self.set = code == 0 ? set : -1
-        if code == 0 { watch() }
-    }
-
-    private func watch() {
+        if code != 0 { return }
         let source = ReadSource(set, on: .global()) { [self] in tell() }
         self.source.withLock { $0 = source }
     }
@@ -122,9 +112,7 @@ final class DescriptorWatch: Sendable {
         return happened.contains(.writable) && !isPipe
     }
 
-    private func put(_ event: DescriptorEvent) {
-        mailbox.put { $0 = [event] }
-    }
+    private func put(_ event: DescriptorEvent) { mailbox.put { $0 = [event] } }
 }
 
 private struct Happened: OptionSet {

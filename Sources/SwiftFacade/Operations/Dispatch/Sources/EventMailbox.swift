@@ -4,7 +4,6 @@
 // than the source has kinds, and the end. The task's cancellation asks the source to end and waits until it has, so
 // that `nil` means: nothing of the source runs any more.
 
-import InterlockPool
 import InterlockSync
 
 // Everything changes under the queue's lock.
@@ -16,21 +15,18 @@ final class EventMailbox<Event: Sendable>: @unchecked Sendable {
 
     /// Merges what happened into the events that wait. Nothing, once it is closed.
     func put(_ merge: (inout [Event]) -> Void) {
-        let waiters: WaiterList = queue.withWaiters { waiters in
+        queue.withWaiters { waiters -> WaiterList in
             if !isClosed { merge(&events) }
             return waiters.takeAll()
-        }
-        waiters.resumeAll()
+        }.resumeAll()
     }
 
     /// Nothing runs any more. Events that wait may still be taken.
     func end() {
-        let waiters = queue.withWaiters { waiters in
-            isClosed = true
-            isEnded = true
+        queue.withWaiters { waiters -> WaiterList in
+            (isClosed, isEnded) = (true, true)
             return waiters.takeAll()
-        }
-        waiters.resumeAll()
+        }.resumeAll()
     }
 
     /// Drops the events that wait and takes no more. The end is still to come.
@@ -57,11 +53,10 @@ final class EventMailbox<Event: Sendable>: @unchecked Sendable {
         stop: @Sendable () -> Void
     ) async throws(Failure) -> Event? {
         while !Task.isCancelled {
-            switch take() {
-            case .event(let event): return event
-            case .end: return nil
-            case .nothing: break
+            let (event, isOver): (Event?, Bool) = queue.withWaiters { _ in
+                (events.isEmpty ? nil : events.removeFirst(), isEnded)
             }
+            if event != nil || isOver { return event }
             try arm()
             if await queue.suspend(admit: { self.hasSomething }) == .cancelled { break }
         }
@@ -72,9 +67,7 @@ final class EventMailbox<Event: Sendable>: @unchecked Sendable {
 
     /// Suspends the task, cancelled or not, until the source has ended.
     func ended() async {
-        while !queue.withWaiters({ _ in isEnded }) {
-            await queue.suspendUncancelled(admit: { isEnded })
-        }
+        while !queue.withWaiters({ _ in isEnded }) { await queue.suspendUncancelled(admit: { isEnded }) }
     }
 
     /// Suspends the task until the source has ended, until `deadline` at most; throws at once if the task is cancelled.
@@ -82,26 +75,10 @@ final class EventMailbox<Event: Sendable>: @unchecked Sendable {
     /// - Returns: whether the source had ended.
     func finished(until deadline: ContinuousClock.Instant?) async throws(CancellationError) -> Bool {
         while !queue.withWaiters({ _ in isEnded }) {
-            switch await queue.suspend(until: deadline, admit: { self.isEnded }) {
-            case .granted: continue
-            case .timedOut: return false
-            case .cancelled: throw CancellationError()
-            }
+            let how = await queue.suspend(until: deadline, admit: { self.isEnded })
+            if try !how.isGranted() { return false }
         }
         return true
-    }
-
-    private enum Taken {
-        case event(Event)
-        case end
-        case nothing
-    }
-
-    private func take() -> Taken {
-        queue.withWaiters { _ in
-            if !events.isEmpty { return .event(events.removeFirst()) }
-            return isEnded ? .end : .nothing
-        }
     }
 
     /// Under the queue's lock.

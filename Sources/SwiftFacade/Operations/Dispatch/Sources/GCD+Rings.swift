@@ -3,7 +3,6 @@
 // The elements of rings as events of a dispatch queue.
 
 import Dispatch
-import InterlockPool
 import InterlockSync
 
 extension GCD {

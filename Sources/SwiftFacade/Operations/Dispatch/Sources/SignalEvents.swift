@@ -2,7 +2,6 @@
 //
 // The signals of a process as a sequence, and its end.
 
-import InterlockPool
 import InterlockSync
 
 /// The signals that the process receives, for `for await`; made by `GCD.signals(_:)`.
@@ -47,9 +46,7 @@ public final class SignalEvents: AsyncSequence, Sendable {
     /// Suspends the task until the sequence has ended and its signals act as before.
     ///
     /// - Throws: `CancellationError` at once if the awaiting task is cancelled; the sequence is not touched.
-    public func finished() async throws(CancellationError) {
-        _ = try await core.mailbox.finished(until: nil)
-    }
+    public func finished() async throws(CancellationError) { _ = try await core.mailbox.finished(until: nil) }
 
     /// Suspends the task until the sequence has ended and its signals act as before, until `deadline` at most.
     ///

@@ -12,17 +12,8 @@
 //
 //   kill ─▶ handler ─write─▶ pipe ─▶ dispatch source ─▶ mailbox of each sequence, on the relay's queue
 
-import Dispatch
-import InterlockPool
+import Foundation
 import InterlockSync
-
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#else
-import Darwin
-#endif
 
 /// The system refused what a source needs: no free descriptor, no memory.
 public struct SignalsUnavailable: Error, Hashable, CustomStringConvertible {
@@ -71,19 +62,13 @@ enum SignalRelay {
         var mailboxes: [ObjectIdentifier: EventMailbox<SignalEvent>] = [:]
     }
 
-    private struct State {
-        var readEnds: [Int32: Int32] = [:]
-        var listening: [Int32: Listening] = [:]
-    }
+    private struct State { var readEnds: [Int32: Int32] = [:], listening: [Int32: Listening] = [:] }
 
     private static let state = VisibleMutex(State())
     private static let queue = DispatchQueue(label: "interlock.signals")
 
     /// From now on `mailbox` gets the signal, and the signal does nothing else.
-    static func add(
-        _ mailbox: EventMailbox<SignalEvent>,
-        to signal: UnixSignal
-    ) throws(SignalsUnavailable) {
+    static func add(_ mailbox: EventMailbox<SignalEvent>, to signal: UnixSignal) throws(SignalsUnavailable) {
         try state.withLock { (state) throws(SignalsUnavailable) in
             if state.listening[signal.rawValue] == nil {
                 state.listening[signal.rawValue] = try listen(to: signal, &state)

@@ -4,7 +4,6 @@
 // end.
 
 import Dispatch
-import InterlockPool
 import InterlockSync
 
 /// A count that two threads may bring down to zero; one of them learns that it did.

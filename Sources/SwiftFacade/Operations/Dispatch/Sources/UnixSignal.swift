@@ -2,16 +2,7 @@
 //
 // Signals by name, and the events that tell of them.
 
-import InterlockPool
-import InterlockSync
-
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#else
-import Darwin
-#endif
+import Foundation
 
 /// A signal that a process can receive.
 public struct UnixSignal: RawRepresentable, Hashable, Sendable, CustomStringConvertible {

@@ -9,8 +9,6 @@
 
 import CInterlock
 import Dispatch
-import InterlockPool
-import InterlockSync
 
 @frozen @usableFromInline
 struct EnteredQueue {

@@ -6,7 +6,6 @@
 
 import CInterlock
 import Dispatch
-import InterlockPool
 import InterlockSync
 
 extension GCD {
@@ -128,12 +127,10 @@ extension EnteredQueue {
             held = "has entered \(holder.quoted) and with it its serial target \(shared.quoted)"
         }
         if shared !== target { held += ", which \(target.quoted) targets too" }
-        misuse(
-            "\(call)",
-            "on: \(target.quoted)",
+        let sentence =
             "would wait for itself: this thread is running on \(entered[entered.count - 1].quoted) and \(held) "
-                + "(\(way.map(\.quoted).joined(separator: " → "))), so the work could never start; "
-                + "call it directly or use async"
-        )
+            + "(\(way.map(\.quoted).joined(separator: " → "))), so the work could never start; "
+            + "call it directly or use async"
+        misuse("\(call)", "on: \(target.quoted)", sentence)
     }
 }

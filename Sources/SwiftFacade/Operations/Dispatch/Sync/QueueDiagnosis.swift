@@ -5,9 +5,7 @@
 // does not tell which is which.
 
 import CInterlock
-import Dispatch
 import Foundation
-import InterlockPool
 import InterlockSync
 
 extension GCD {

@@ -9,7 +9,6 @@
 
 import CInterlock
 import Dispatch
-import InterlockPool
 import InterlockSync
 
 @usableFromInline

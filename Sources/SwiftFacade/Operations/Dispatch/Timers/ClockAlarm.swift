@@ -7,7 +7,6 @@
 // The alarm and `cancel()` race to claim the work (PendingWork.swift): it is freed, with its captures, at once.
 
 import Dispatch
-import InterlockPool
 import InterlockSync
 
 final class ClockAlarm: Sendable {

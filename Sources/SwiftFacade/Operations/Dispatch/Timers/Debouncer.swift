@@ -3,8 +3,6 @@
 // The last of values that come in quick succession is delivered, when no further one has come for a while.
 
 import Dispatch
-import InterlockPool
-import InterlockSync
 
 /// Calls a closure with the last of values that come in quick succession: when none has come after it for the interval.
 ///
@@ -41,13 +39,8 @@ public final class Debouncer<Value: Sendable>: Sendable {
         clock: any Clock<Duration> = ContinuousClock(),
         _ handler: @escaping @Sendable (Value) -> Void
     ) {
-        pacer = Pacer(
-            for: interval,
-            .debounce(limit: maximumDelay),
-            edges,
-            on: clock,
-            wake: delivering(on: queue, handler)
-        )
+        let wake = delivering(on: queue, handler)
+        pacer = Pacer(for: interval, .debounce(limit: maximumDelay), edges, on: clock, wake: wake)
     }
 
     /// Whether no succession is under way; for tests.

@@ -8,7 +8,6 @@
 // A round is the wait that one alarm ends. An alarm that has begun when its round is over finds another number, and
 // does nothing.
 
-import InterlockPool
 import InterlockSync
 
 /// Which of the values of a quick succession are delivered.
@@ -89,11 +88,7 @@ final class Pacer<Item: Sendable>: Sendable {
         on clock: any Clock<Duration>,
         wake: @escaping @Sendable (Pacer) -> Void
     ) {
-        self.interval = interval
-        self.rule = rule
-        self.edges = edges
-        self.clock = clock
-        self.wake = wake
+        (self.interval, self.rule, self.edges, self.clock, self.wake) = (interval, rule, edges, clock, wake)
     }
 
     /// Whether no wait is under way.
@@ -113,9 +108,7 @@ final class Pacer<Item: Sendable>: Sendable {
     }
 
     /// The first item that goes on, for `wake`; nil where it was dropped.
-    func takeReady() -> Item? {
-        state.withLock { $0.ready.takeFirst() }
-    }
+    func takeReady() -> Item? { state.withLock { $0.ready.takeFirst() } }
 
     /// Takes out the item that is held back, if it is the one.
     func take(where isTheOne: (Item) -> Bool) -> Item? {

@@ -3,7 +3,6 @@
 // A timer on a dispatch queue, as its users see it: the handle of a TimerCore, which ends it when it is dropped.
 
 import Dispatch
-import InterlockPool
 import InterlockSync
 
 /// A timer that calls a handler on a dispatch queue, once or again and again; made by
@@ -130,13 +129,9 @@ extension GCD {
         _ handler: @escaping @Sendable (TimerTick) -> Void
     ) -> QueueTimer {
         checkTimer("GCD.timer", every: interval, leeway: leeway)
-        let schedule = TimerSchedule(
-            now: DispatchTimers.shared.now,
-            delay: delay ?? interval,
-            every: interval,
-            leeway: leeway
-        )
-        return QueueTimer(TimerCore(schedule, on: queue, of: DispatchTimers.shared, handler))
+        let port = DispatchTimers.shared
+        let schedule = TimerSchedule(now: port.now, delay: delay ?? interval, every: interval, leeway: leeway)
+        return QueueTimer(TimerCore(schedule, on: queue, of: port, handler))
     }
 
     /// Calls `handler` on `queue` once, `delay` from now, unless the timer that is returned is cancelled or dropped

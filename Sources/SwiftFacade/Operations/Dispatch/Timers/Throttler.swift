@@ -3,8 +3,6 @@
 // At most one value an interval is delivered of those that come in quick succession: the first, the last, or both.
 
 import Dispatch
-import InterlockPool
-import InterlockSync
 
 /// Calls a closure with at most one value an interval of those that come in quick succession.
 ///

@@ -12,7 +12,6 @@
 // Lifetime: the port's timer keeps the core until it is cancelled and `ended` has been called. The handle cancels it.
 
 import Dispatch
-import InterlockPool
 import InterlockSync
 
 final class TimerCore: Sendable {
@@ -51,11 +50,8 @@ final class TimerCore: Sendable {
         self.port = port
         self.atEnd = atEnd
         locked = VisibleMutex(State(schedule: schedule, work: Work(handler)))
-        let timer = port.makeTimer(
-            on: queue,
-            fire: { QueueTag.running(on: queue) { self.fire() } },
-            ended: tellEnd
-        )
+        let fire: @Sendable () -> Void = { QueueTag.running(on: queue) { self.fire() } }
+        let timer = port.makeTimer(on: queue, fire: fire, ended: tellEnd)
         locked.withLock { state in
             state.timer = timer
             state.set()

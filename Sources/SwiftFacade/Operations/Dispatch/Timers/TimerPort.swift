@@ -8,7 +8,6 @@
 // leeway there: a timer fires at its moment, and nothing is gathered.
 
 import Dispatch
-import InterlockPool
 import InterlockSync
 
 /// Nanoseconds of the monotonic clock that libdispatch's deadlines are on.

@@ -5,7 +5,6 @@
 // delivers nothing, and what one too few leaves, the next delivers.
 
 import Dispatch
-import InterlockPool
 import InterlockSync
 
 /// A firing of a timer, for as many moments as have become due since the last one.
@@ -52,7 +51,5 @@ struct TimerSchedule {
     }
 
     /// Passes over what is due. The moment of a timer that fires once stays.
-    mutating func skip(to now: TimerInstant) {
-        if !isOnce { _ = deliver(at: now) }
-    }
+    mutating func skip(to now: TimerInstant) { if !isOnce { _ = deliver(at: now) } }
 }

@@ -3,8 +3,6 @@
 // The firings of a timer as a sequence. Each iterator has a timer of its own, which ends with it.
 
 import Dispatch
-import InterlockPool
-import InterlockSync
 
 /// The firings of a repeating timer, for `for await`; made by ``GCD/ticks(every:after:leeway:)``.
 ///
@@ -32,22 +30,17 @@ public struct TimerTicks: AsyncSequence, Sendable {
 
         fileprivate init(_ ticks: TimerTicks) {
             let mailbox = EventMailbox<TimerTick>()
-            let schedule = TimerSchedule(
-                now: ticks.port.now,
-                delay: ticks.delay,
-                every: ticks.interval,
-                leeway: ticks.leeway
-            )
+            let (delay, interval, leeway) = (ticks.delay, ticks.interval, ticks.leeway)
+            let schedule = TimerSchedule(now: ticks.port.now, delay: delay, every: interval, leeway: leeway)
             self.mailbox = mailbox
-            timer = QueueTimer(
-                TimerCore(schedule, on: .global(), of: ticks.port, atEnd: mailbox.end) { tick in
-                    mailbox.put { waiting in
-                        var merged = tick
-                        if let earlier = waiting.popLast() { merged.count += earlier.count }
-                        waiting.append(merged)
-                    }
+            let core = TimerCore(schedule, on: .global(), of: ticks.port, atEnd: mailbox.end) { tick in
+                mailbox.put { waiting in
+                    var merged = tick
+                    if let earlier = waiting.popLast() { merged.count += earlier.count }
+                    waiting.append(merged)
                 }
-            )
+            }
+            timer = QueueTimer(core)
         }
 
         /// The next firing; nil once the task is cancelled. Suspends the task. Not before its moment.
@@ -70,11 +63,7 @@ extension GCD {
         leeway: Duration = .zero
     ) -> TimerTicks {
         checkTimer("GCD.ticks", every: interval, leeway: leeway)
-        return TimerTicks(
-            interval: interval,
-            delay: delay ?? interval,
-            leeway: leeway,
-            port: DispatchTimers.shared
-        )
+        let (delay, port) = (delay ?? interval, DispatchTimers.shared)
+        return TimerTicks(interval: interval, delay: delay, leeway: leeway, port: port)
     }
 }

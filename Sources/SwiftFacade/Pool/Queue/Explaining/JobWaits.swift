@@ -3,13 +3,9 @@
 // What light jobs wait for. An edge between two jobs of a queue is kept by the upper one, so the lower one's are found
 // by asking all of the queue. What a job waits for elsewhere it keeps itself. Both are complete when the job is made.
 
-import InterlockSync
-
 extension UpstreamWork {
     /// Both lists as one; where one is empty, the other without a copy.
-    var allOperations: [WeakWork] {
-        operations.isEmpty ? operationsOfJobs : operations + operationsOfJobs
-    }
+    var allOperations: [WeakWork] { operations.isEmpty ? operationsOfJobs : operations + operationsOfJobs }
 }
 
 extension JobNode {

@@ -2,8 +2,6 @@
 //
 // What a graph of operations waits for, as a value and as text.
 
-import InterlockSync
-
 /// What operations that have not finished wait for: the answer of `explainWaiting()`.
 ///
 /// Read while others work: each entry was true at one moment, and they need not be of the same.

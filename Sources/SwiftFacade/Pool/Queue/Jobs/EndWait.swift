@@ -41,10 +41,8 @@ extension EndingWork {
         let end = Promise<Void>()
         guard let hook = addEndHook({ end.fulfil(()) }) else { return true }
         let how = await end.wait(until: deadline)
-        if how == .granted { return true }
-        removeEndHook(hook)
-        if how == .cancelled { throw CancellationError() }
-        return false
+        if how != .granted { removeEndHook(hook) }
+        return try how.isGranted()
     }
 
     /// Suspends until the end, also where the awaiting task was cancelled.

@@ -22,12 +22,8 @@ extension InterlockQueue {
         isBlocking: Bool = false,
         _ body: @escaping @Sendable () throws -> Output
     ) -> Job<Output> {
-        let node = BlockNode<Output>(
-            core,
-            JobOptions(name: name, priority: priority, isBlocking: isBlocking),
-            pending: 1,
-            body
-        )
+        let options = JobOptions(name: name, priority: priority, isBlocking: isBlocking)
+        let node = BlockNode<Output>(core, options, pending: 1, body)
         node.enterQueue(done: 0)
         return Job(node: node)
     }

@@ -32,9 +32,7 @@ public struct Job<Output: Sendable>: Sendable {
     public var name: String? { node.givenName }
 
     /// The result; nil until there is one. Does not wait. What the work did is visible to the thread that reads it.
-    public var result: Outcome? {
-        node.isFinished ? node.finalOutcome : nil
-    }
+    public var result: Outcome? { node.isFinished ? node.finalOutcome : nil }
 
     /// Whether there is a result.
     public var isFinished: Bool { node.isFinished }

@@ -61,9 +61,7 @@ package final class WeakWork: @unchecked Sendable {
 
 /// A box, absent in most nodes.
 // Touched under the lock of its node's stripe only.
-final class JobExtrasBox: @unchecked Sendable {
-    var extras = JobExtras()
-}
+final class JobExtrasBox: @unchecked Sendable { var extras = JobExtras() }
 
 // What those that add a successor or take the output touch comes first: with the object's count it fills a cache line.
 struct JobFields {

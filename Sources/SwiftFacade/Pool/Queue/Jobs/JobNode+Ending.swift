@@ -2,18 +2,7 @@
 //
 // The end of a node: decided once, under the stripe's lock; made known outside it by the thread that decided.
 
-import InterlockSync
-
 extension JobNode {
-    /// What an end concerns beside one successor.
-    struct EndedExtras {
-        var successors: [Unmanaged<JobNode>] = []
-        var hooks: [@Sendable () -> Void] = []
-        var cancelHandler: (@Sendable () -> Void)?
-        var arrival: AnyObject?
-        var upstream = UpstreamWork()
-    }
-
     /// What is left to do after the lock of an end.
     struct Ended {
         let successor: Unmanaged<JobNode>?
@@ -28,9 +17,7 @@ extension JobNode {
     }
 
     /// Ends a running node. `nil`: its output is stored.
-    package func end(error: (any Error)?) {
-        endRunning(error: error)?.submit()
-    }
+    package func end(error: (any Error)?) { endRunning(error: error)?.submit() }
 
     /// Ends a running node; returns a successor that is ready, and may run on this thread.
     @usableFromInline
@@ -107,21 +94,18 @@ extension JobNode {
         return next
     }
 
-    /// Releases the other successors and what the box held; returns the hooks.
+    /// Releases the other successors and what the box held, but for the name; returns the hooks.
     @inline(never)
     func releaseMore() -> [@Sendable () -> Void] {
-        var ended = EndedExtras()
+        var ended = JobExtras()
         withStripe { fields, _ in
             guard let box = fields.pointee.box else { return }
-            swap(&ended.successors, &box.extras.successors)
-            ended.hooks = box.extras.hooks.takeAll()
-            ended.cancelHandler = box.extras.cancelHandler.take()
-            ended.arrival = box.extras.arrival.take()
-            swap(&ended.upstream, &box.extras.upstream)
+            swap(&ended, &box.extras)
+            box.extras.name = ended.name
         }
         for successor in ended.successors {
             successor._withUnsafeGuaranteedRef { $0.lastDependencyEnded() }?.submit()
         }
-        return ended.hooks
+        return ended.hooks.takeAll()
     }
 }

@@ -70,9 +70,7 @@ package class JobNode: @unchecked Sendable {
     func willBeListed() {}
 
     /// The pool is closed: ends the node, on a thread of another pool.
-    func refuse(_ error: WorkerPoolError) {
-        end(error: error)
-    }
+    func refuse(_ error: WorkerPoolError) { end(error: error) }
 
     /// Whether a cancelled job ends with the cancellation whatever its work gives.
     var endsCancelled: Bool { true }
@@ -153,9 +151,7 @@ package class JobNode: @unchecked Sendable {
     }
 
     /// One thing less to wait for. The last one gives the node to the pool.
-    package final func oneDependencyEnded() {
-        lastDependencyEnded()?.submit()
-    }
+    package final func oneDependencyEnded() { lastDependencyEnded()?.submit() }
 
     /// One thing less to wait for: the node where it may run now.
     @inline(__always)
@@ -216,15 +212,11 @@ package class JobNode: @unchecked Sendable {
 
     /// Gives the job to the pool.
     final func submit() {
-        if submit(to: ownPool) { return }
+        let isBlocking = fields.pointee.isBlocking || core.isBlocking
+        if submit(to: isBlocking ? WorkerPool.blocking.core : core.pool.core) { return }
         withStripe { fields, _ in fields.pointee.isRefused = true }
         // Never closed. Ending it here would nest the ends of a chain.
         _ = submit(to: WorkerPool.shared.core)
-    }
-
-    @inline(__always)
-    private final var ownPool: PoolCore {
-        fields.pointee.isBlocking || core.isBlocking ? WorkerPool.blocking.core : core.pool.core
     }
 
     @inline(__always)
@@ -261,7 +253,7 @@ package class JobNode: @unchecked Sendable {
         case .refused: refuse(.closed(pool: core.pool.name))
         case .turnIn:
             willBeListed()
-            core.relist(self)
+            core.addReady(self, freesPlace: true)
         }
         return nil
     }
@@ -297,9 +289,7 @@ package class JobNode: @unchecked Sendable {
 package struct Successor {
     let node: Unmanaged<JobNode>
 
-    func submit() {
-        node._withUnsafeGuaranteedRef { $0.submit() }
-    }
+    func submit() { node._withUnsafeGuaranteedRef { $0.submit() } }
 }
 
 /// How many jobs follow each other on a thread before others have a turn.

@@ -2,8 +2,6 @@
 //
 // The error of work that was cancelled, job or operation.
 
-import InterlockSync
-
 /// An operation was cancelled before it had a result.
 ///
 /// The downstream steps get the same error. A wait whose awaiting *task* was cancelled throws `CancellationError`

@@ -3,8 +3,6 @@
 // A node for work that has a life of its own: an operation. The node says when it may start, and ends when the work
 // says that it has ended.
 
-import InterlockSync
-
 /// What such a node is the place of.
 package protocol QueuedWork: AnyObject, Sendable {
     /// The operation, as it is found in explanations.
@@ -36,9 +34,7 @@ package final class WorkNode: JobNode, @unchecked Sendable {
     package var work: (any QueuedWork)? { withStripe { _, _ in held } }
 
     /// What runs its parts that the queue does not begin.
-    package var taskPool: WorkerPool {
-        fields.pointee.isBlocking || core.isBlocking ? .blocking : core.pool
-    }
+    package var taskPool: WorkerPool { fields.pointee.isBlocking || core.isBlocking ? .blocking : core.pool }
 
     package override var bareName: String { work?.waiting.nameInExplanations ?? super.bareName }
 

@@ -17,9 +17,7 @@ package class AnyFlight: @unchecked Sendable {
         var next = [self]
         while let flight = next.popLast() {
             if flight === other { return true }
-            if found.insert(ObjectIdentifier(flight)).inserted {
-                next += flight.waitsFor
-            }
+            if found.insert(ObjectIdentifier(flight)).inserted { next += flight.waitsFor }
         }
         return false
     }
@@ -32,10 +30,7 @@ package enum FlightWaits {
     // Guards `waitsFor` of every flight.
     private static let lock = ReadWriteLock(unwatched: ())
 
-    package struct Edge: Sendable {
-        fileprivate let from: AnyFlight
-        fileprivate let to: AnyFlight
-    }
+    package struct Edge: Sendable { fileprivate let from: AnyFlight, to: AnyFlight }
 
     /// Runs `body` as a part of a computation, or of none where `flight` is nil. ``current`` passes on to tasks; code
     /// that passes a closure to another thread and waits for it calls this there.

@@ -142,9 +142,7 @@ package final class PoolCore: @unchecked Sendable {
     // MARK: Ending
 
     /// Whether `close` or `closeNow` was called.
-    var isClosed: Bool {
-        ending.withLock { $0.isClosed }
-    }
+    var isClosed: Bool { ending.withLock { $0.isClosed } }
 
     func close(_ call: String) {
         requireMortal(call)
@@ -164,10 +162,7 @@ package final class PoolCore: @unchecked Sendable {
         if hasEnded { releaseCaller() }
     }
 
-    private func releaseCaller() {
-        let caller = ending.withLock { $0.caller.take() }
-        withExtendedLifetime(caller) {}
-    }
+    private func releaseCaller() { withExtendedLifetime(ending.withLock { $0.caller.take() }) {} }
 
     private func requireMortal(_ call: String) {
         if isPermanent {
@@ -178,19 +173,13 @@ package final class PoolCore: @unchecked Sendable {
     /// A wait for the end has one, or a limit.
     private func requireEnd(isLimited: Bool) {
         if isPermanent, !isLimited {
-            misuse(
-                "WorkerPool.wait",
-                "\"\(name)\"",
-                "the pools of the process have no end: the wait would have none"
-            )
+            let sentence = "the pools of the process have no end: the wait would have none"
+            misuse("WorkerPool.wait", "\"\(name)\"", sentence)
         }
     }
 
     /// Gives a job that will not run to the function of `closeNow`.
-    func returnToCaller(_ work: @escaping @Sendable () -> Void) {
-        let caller = ending.withLock { $0.caller }
-        caller?(work)
-    }
+    func returnToCaller(_ work: @escaping @Sendable () -> Void) { ending.withLock { $0.caller }?(work) }
 
     /// The owner has gone: closes the pool, and keeps the core until it has ended.
     func finish() {
@@ -202,14 +191,10 @@ package final class PoolCore: @unchecked Sendable {
     }
 
     /// Whether the pool is closed, and nothing of what it had accepted is left.
-    var hasEnded: Bool {
-        isClosed && !isOnWorkerOfClosedPool && ilk_pool_wait_until(pool, 0) == ILK_OK
-    }
+    var hasEnded: Bool { isClosed && !isOnWorkerOfClosedPool && ilk_pool_wait_until(pool, 0) == ILK_OK }
 
     /// A loop in a closed pool runs where a job of the pool calls, and is refused elsewhere.
-    private var isOnWorkerOfClosedPool: Bool {
-        ilk_pool_for(pool, 0, 1, 1, { _, _, _ in }, nil)
-    }
+    private var isOnWorkerOfClosedPool: Bool { ilk_pool_for(pool, 0, 1, 1, { _, _, _ in }, nil) }
 
     func block(until deadline: UInt64) -> Bool {
         requireEnd(isLimited: deadline != forever)
@@ -221,11 +206,7 @@ package final class PoolCore: @unchecked Sendable {
         guard watchEnd() else {
             misuse("WorkerPool.wait", "\"\(name)\"", "the system makes no thread to wait on")
         }
-        switch await ended.wait(until: deadline) {
-        case .granted: return true
-        case .timedOut: return false
-        case .cancelled: throw CancellationError()
-        }
+        return try await ended.wait(until: deadline).isGranted()
     }
 
     /// Has a thread wait for the end, unless one does. False: there is none to be had.
@@ -262,14 +243,10 @@ final class PoolGroup: PoolObject, @unchecked Sendable {
         ilk_group_init(pointer)
     }
 
-    deinit {
-        pointer.deallocate()
-    }
+    deinit { pointer.deallocate() }
 
     /// Frees the group, by a job that follows its last one.
-    func retire(on core: PoolCore) {
-        if !core.hasEnded { core.follow(pointer, .object(self)) }
-    }
+    func retire(on core: PoolCore) { if !core.hasEnded { core.follow(pointer, .object(self)) } }
 
     package func run() {}
     package func handBack(to _: PoolCore) {}

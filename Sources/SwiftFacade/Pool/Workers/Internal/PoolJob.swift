@@ -50,13 +50,9 @@ struct PoolNode {
     static var size: Int { wholeCacheLines(headerOffset + MemoryLayout<PoolJobHeader>.size) }
     static var headerOffset: Int { MemoryLayout<ilk_job>.stride }
 
-    static func allocate() -> PoolNode {
-        PoolNode(memory: .allocate(byteCount: size, alignment: cacheLine))
-    }
+    static func allocate() -> PoolNode { PoolNode(memory: .allocate(byteCount: size, alignment: cacheLine)) }
 
-    var job: UnsafeMutablePointer<ilk_job> {
-        memory.assumingMemoryBound(to: ilk_job.self)
-    }
+    var job: UnsafeMutablePointer<ilk_job> { memory.assumingMemoryBound(to: ilk_job.self) }
 
     var header: UnsafeMutablePointer<PoolJobHeader> {
         (memory + PoolNode.headerOffset).assumingMemoryBound(to: PoolJobHeader.self)

@@ -49,10 +49,7 @@ final class BlockingRun<Value: Sendable, Failure: Error>: PoolObject, @unchecked
     }
 
     /// Submits the run and waits for its end. `nil`: it had not begun at the deadline, and will not.
-    func wait(
-        on core: PoolCore,
-        _ priority: ilk_priority
-    ) -> Result<Value, WorkerPoolRunError<Failure>>? {
+    func wait(on core: PoolCore, _ priority: ilk_priority) -> Result<Value, WorkerPoolRunError<Failure>>? {
         if hasPassed(deadline) { return nil }
         guard core.submit(.object(self), priority, group: group.pointer) else {
             return .failure(.notRun(.closed(pool: core.name)))

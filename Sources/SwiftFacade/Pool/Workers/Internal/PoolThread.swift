@@ -13,27 +13,23 @@ enum PoolThread {
     // The list is empty but for a job on top of another one.
     @inline(__always)
     static func runsJob(_ body: () -> Void) {
-        if ThreadAccess.innermost == nil {
-            body()
-        } else {
-            runsNestedJob(body)
-        }
-    }
-
-    @inline(never)
-    private static func runsNestedJob(_ body: () -> Void) {
-        withUnsafeTemporaryAllocation(of: ThreadAccess.self, capacity: 1) { access in
-            push(access.baseAddress!, UnsafeRawPointer(access.baseAddress!))
-            defer { ThreadAccess.end(access.baseAddress!, type: WorkerPool.self) }
-            body()
-        }
+        if ThreadAccess.innermost == nil { body() } else { runsJob(in: nil, WorkerPool.self, body) }
     }
 
     /// Runs `body` as a job of `executor`.
     static func runsJob(of executor: AnyObject, _ body: () -> Void) {
-        withUnsafeTemporaryAllocation(of: ThreadAccess.self, capacity: 1) { access in
-            push(access.baseAddress!, address(of: executor))
-            defer { ThreadAccess.end(access.baseAddress!, type: type(of: executor)) }
+        runsJob(in: address(of: executor), type(of: executor), body)
+    }
+
+    /// Runs `body` in a node with this lock; nil: the node itself.
+    @inline(never)
+    private static func runsJob(in lock: UnsafeRawPointer?, _ type: Any, _ body: () -> Void) {
+        withUnsafeTemporaryAllocation(of: ThreadAccess.self, capacity: 1) { buffer in
+            let access = buffer.baseAddress!
+            access.initialize(to: ThreadAccess(lock: lock ?? UnsafeRawPointer(access), call: "job"))
+            access.pointee.outer = ThreadAccess.innermost
+            ilk__set_thread_access(access)
+            defer { ThreadAccess.end(access, type: type) }
             body()
         }
     }
@@ -48,12 +44,6 @@ enum PoolThread {
             access = current.pointee.outer
         }
         return false
-    }
-
-    private static func push(_ access: UnsafeMutablePointer<ThreadAccess>, _ lock: UnsafeRawPointer) {
-        access.initialize(to: ThreadAccess(lock: lock, call: "job"))
-        access.pointee.outer = ThreadAccess.innermost
-        ilk__set_thread_access(access)
     }
 
     private static func address(of object: AnyObject) -> UnsafeRawPointer {

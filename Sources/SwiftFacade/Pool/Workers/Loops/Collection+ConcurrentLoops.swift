@@ -5,9 +5,6 @@
 //
 // The blocking forms are disfavoured so that `await` before the call decides where a closure fits both forms.
 
-import CInterlock
-import InterlockSync
-
 extension RandomAccessCollection where Self: Sendable {
     // MARK: Blocking
 

@@ -66,11 +66,8 @@ final class LoopControl: PoolObject {
         _ priority: WorkerPool.Priority = .normal
     ) {
         if let maxConcurrency, maxConcurrency < 1 {
-            misuse(
-                "\(call)",
-                "maxConcurrency: \(maxConcurrency)",
-                "at least one element must be allowed at a time"
-            )
+            let sentence = "at least one element must be allowed at a time"
+            misuse("\(call)", "maxConcurrency: \(maxConcurrency)", sentence)
         }
         self.count = count
         let width = maxConcurrency ?? min(Self.processors, pool?.core.threads ?? .max)
@@ -187,9 +184,7 @@ final class LoopControl: PoolObject {
 
     /// These elements, of a run that was handed out, will not run.
     @usableFromInline
-    func abandon(_ run: Range<Int>) {
-        state.withLock { $0.abandoned.append(run) }
-    }
+    func abandon(_ run: Range<Int>) { state.withLock { $0.abandoned.append(run) } }
 
     /// No further element begins.
     func cancel() {

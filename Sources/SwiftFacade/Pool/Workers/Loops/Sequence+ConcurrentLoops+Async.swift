@@ -23,7 +23,7 @@ extension Sequence where Element: Sendable {
         maxConcurrency: Int? = nil,
         _ transform: @escaping @Sendable (Element) async throws -> Output
     ) async throws -> [Output] {
-        try await mapped("concurrentMap", maxConcurrency, until: forever, transform)!
+        try await mapped("concurrentMap", maxConcurrency, forever, transform)!
     }
 
     /// Works as the suspending `concurrentMap(maxConcurrency:_:)`, with a limit: no element is begun after `deadline`;
@@ -36,12 +36,7 @@ extension Sequence where Element: Sendable {
         until deadline: ContinuousClock.Instant,
         _ transform: @escaping @Sendable (Element) async throws -> Output
     ) async throws -> [Output]? {
-        try await mapped(
-            "concurrentMap",
-            maxConcurrency,
-            until: InterlockSync.deadline(at: deadline),
-            transform
-        )
+        try await mapped("concurrentMap", maxConcurrency, InterlockSync.deadline(at: deadline), transform)
     }
 
     /// Works as the suspending `concurrentMap(maxConcurrency:until:_:)`, for `timeout` at most.
@@ -51,12 +46,7 @@ extension Sequence where Element: Sendable {
         timeout: Duration,
         _ transform: @escaping @Sendable (Element) async throws -> Output
     ) async throws -> [Output]? {
-        try await mapped(
-            "concurrentMap",
-            maxConcurrency,
-            until: InterlockSync.deadline(in: timeout),
-            transform
-        )
+        try await mapped("concurrentMap", maxConcurrency, deadline(in: timeout), transform)
     }
 
     /// Works as the suspending `concurrentMap(maxConcurrency:_:)`, without results.
@@ -65,7 +55,7 @@ extension Sequence where Element: Sendable {
         maxConcurrency: Int? = nil,
         _ body: @escaping @Sendable (Element) async throws -> Void
     ) async throws {
-        _ = try await mapped("concurrentForEach", maxConcurrency, until: forever, body)
+        _ = try await mapped("concurrentForEach", maxConcurrency, forever, body)
     }
 
     /// Works as the suspending `concurrentMap(maxConcurrency:until:_:)`, without results.
@@ -77,12 +67,8 @@ extension Sequence where Element: Sendable {
         until deadline: ContinuousClock.Instant,
         _ body: @escaping @Sendable (Element) async throws -> Void
     ) async throws -> Bool {
-        try await mapped(
-            "concurrentForEach",
-            maxConcurrency,
-            until: InterlockSync.deadline(at: deadline),
-            body
-        ) != nil
+        let limit = InterlockSync.deadline(at: deadline)
+        return try await mapped("concurrentForEach", maxConcurrency, limit, body) != nil
     }
 
     /// Works as the suspending `concurrentForEach(maxConcurrency:until:_:)`, for `timeout` at most.
@@ -92,19 +78,14 @@ extension Sequence where Element: Sendable {
         timeout: Duration,
         _ body: @escaping @Sendable (Element) async throws -> Void
     ) async throws -> Bool {
-        try await mapped(
-            "concurrentForEach",
-            maxConcurrency,
-            until: InterlockSync.deadline(in: timeout),
-            body
-        ) != nil
+        try await mapped("concurrentForEach", maxConcurrency, deadline(in: timeout), body) != nil
     }
 
     @inlinable
     func mapped<Output: Sendable>(
         _ call: StaticString,
         _ maxConcurrency: Int?,
-        until deadline: UInt64,
+        _ deadline: UInt64,
         _ transform: @escaping @Sendable (Element) async throws -> Output
     ) async throws -> [Output]? {
         let elements = Array(self)

@@ -2,7 +2,6 @@
 //
 // These are the same loops over any sequence, whose elements are copied first, and with a limit.
 
-import CInterlock
 import InterlockSync
 
 extension Sequence where Element: Sendable {

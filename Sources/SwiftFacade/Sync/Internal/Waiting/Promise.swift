@@ -31,10 +31,6 @@ package final class Promise<Value: Sendable>: @unchecked Sendable {
         return true
     }
 
-    package var isFulfilled: Bool {
-        queue.withWaiters { _ in hasValue }
-    }
-
     package var value: Value? {
         queue.withWaiters { _ in
             if case .fulfilled(let value) = state { value } else { nil }

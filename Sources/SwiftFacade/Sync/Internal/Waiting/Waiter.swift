@@ -36,6 +36,12 @@ package enum WaitOutcome {
     case timedOut
     /// Nothing was handed over.
     case cancelled
+
+    /// Whether the event has come; false where the deadline passed first. Throws where the task was cancelled.
+    package func isGranted() throws(CancellationError) -> Bool {
+        if self == .cancelled { throw CancellationError() }
+        return self == .granted
+    }
 }
 
 // Touched under its owner's lock only, or by the one thread that took it out of the list.
