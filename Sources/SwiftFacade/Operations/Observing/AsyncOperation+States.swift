@@ -53,5 +53,12 @@ private final class StateFeed: Sendable {
 }
 
 extension OperationState {
-    fileprivate var rank: Int { [Self.waiting, .ready, .executing, .finished].firstIndex(of: self)! }
+    fileprivate var rank: Int {
+        switch self {
+        case .waiting: 0
+        case .ready: 1
+        case .executing: 2
+        case .finished: 3
+        }
+    }
 }
