@@ -232,6 +232,11 @@ DEFINED(defined_mutexes, "lock-lock", lock_defined, lock_defined);
 DEFINED(defined_locks, "write-write", write_defined, write_defined);
 
 /* What is held stays known while diagnosis is off, or is forgotten with the lock. */
+static void expect_to_hold_nothing(void) {
+    const struct ilk__record *record = ilk__record_mine();
+    ex_expect(ilk__held_places(record) == 0 || !ilk__is_held_still(&record->held[0]),
+              "a thread holds what it has given up");
+}
 static void setup_held(void) {
     setup_watched(ILK_DIAGNOSE_ALL);
 }
@@ -240,9 +245,7 @@ static void lock_and_unlock_unwatched(void) {
     ilk_diagnose(0);
     ilk_rwlock_write_unlock(&s.lock);
     ilk_diagnose(ILK_DIAGNOSE_ALL);
-    const struct ilk__record *record = ilk__record_mine();
-    ex_expect(ilk__held_places(record) == 0 || !ilk__is_held_still(&record->held[0]),
-              "a thread holds what it has given up");
+    expect_to_hold_nothing();
 }
 static void try_to_write(void) {
     if (ilk_rwlock_try_write_lock(&s.lock)) {
@@ -258,6 +261,62 @@ EX_SCENARIO(watched_off_on){
     .sc_bound = 2,
     .weak_bound = 1,
 };
+
+/* An observe that forgets the object and begins it anew, beside the call that notes what it takes. */
+static void setup_observed(void) {
+    setup_watched(0);
+    observe_mutex();
+    observe_lock();
+    observe_semaphore();
+}
+static void lock_observed(void) {
+    lock();
+    expect_to_hold_nothing();
+}
+static void try_lock_observed(void) {
+    try_lock();
+    expect_to_hold_nothing();
+}
+static void write_observed(void) {
+    write();
+    expect_to_hold_nothing();
+}
+static void try_write_observed(void) {
+    try_write();
+    expect_to_hold_nothing();
+}
+static void permit_observed(void) {
+    permit();
+    expect_to_hold_nothing();
+}
+static void try_permit_observed(void) {
+    try_permit();
+    expect_to_hold_nothing();
+}
+static void observe_mutex_anew(void) {
+    ex_assert(ilk_mutex_observe(&s.mutex, 0) == ILK_OK);
+    observe_mutex();
+}
+static void observe_lock_anew(void) {
+    ex_assert(ilk_rwlock_observe(&s.lock, 0) == ILK_OK);
+    observe_lock();
+}
+static void observe_semaphore_anew(void) {
+    ex_assert(ilk_semaphore_observe(&s.semaphore, 0) == ILK_OK);
+    observe_semaphore();
+}
+#define ANEW(identifier, text, ...)                                                                          \
+    EX_SCENARIO(identifier) {                                                                                \
+        .name = "watched-anew-" text, .claim = "what a thread has given up it holds no more",                \
+        .setup = setup_observed, .threads = {__VA_ARGS__}, .check = check_watched, .step_limit = 20000,      \
+        .sc_bound = 3, .weak_bound = 1                                                                       \
+    }
+ANEW(anew_lock, "lock", lock_observed, observe_mutex_anew);
+ANEW(anew_try_lock, "try_lock", try_lock_observed, observe_mutex_anew);
+ANEW(anew_write, "write", write_observed, observe_lock_anew);
+ANEW(anew_try_write, "try_write", try_write_observed, observe_lock_anew);
+ANEW(anew_permit, "permit", permit_observed, observe_semaphore_anew);
+ANEW(anew_try_permit, "try_permit", try_permit_observed, observe_semaphore_anew);
 
 WATCHED(switched_mutex, "lock-lock-switch", setup_off, lock, lock_until, switch_mutex);
 WATCHED(switched_lock, "write-read-switch", setup_off, write, read, switch_lock);
