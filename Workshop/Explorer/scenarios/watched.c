@@ -2,6 +2,7 @@
  *
  * Diagnosis: the primitives while they are watched, and while that is switched.
  */
+#include "../model/core.h" /* as the core: its records have these sizes */
 #include "../model/diagnosis.h"
 #include "work.h"
 #include <diagnostics/order.h>
