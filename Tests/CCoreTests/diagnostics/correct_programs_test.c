@@ -623,6 +623,34 @@ TEST(locks_given_up_while_diagnosis_is_off_are_silent) {
     ilk_rwlock_destroy(&switched.lock);
 }
 
+/* A thread has the tables as it forks, and its handlers may wait for another that makes such a call. */
+TEST(first_calls_wait_for_no_table_while_nothing_is_watched) {
+    static ilk_rwlock lock = ILK_RWLOCK_INIT;
+    static ilk_mutex mutex = ILK_MUTEX_INIT;
+    static ilk_semaphore permit = ILK_SEMAPHORE_INIT(1);
+    sigset_t before;
+    for (int round = 0; round < 2; round++) {
+        if (round == 0) {
+            ilk__tables_lock(&before);
+        }
+        ilk_rwlock_write_lock(&lock);
+        ilk_mutex_lock(&mutex);
+        ilk_semaphore_wait(&permit);
+        ilk_semaphore_signal(&permit, 1);
+        ilk_mutex_unlock(&mutex);
+        ilk_rwlock_write_unlock(&lock);
+        if (round == 0) {
+            ilk__tables_unlock(&before);
+        }
+    }
+    const uint32_t word = ilk_atomic_load(&permit.word, memory_order_relaxed);
+    check_equal(word, ILK__SEMAPHORE_ONE_PERMIT); /* and nothing sends them here any more */
+    check_equal(ilk_atomic_load(&lock.word, memory_order_relaxed), 0);
+    ilk_mutex_lock(&mutex);
+    ilk_mutex_unlock(&mutex);
+    check_equal(ilk_atomic_load(&mutex.word, memory_order_relaxed), 0);
+}
+
 static void try_switched(ilk_mutex *mutex) {
     check(ilk_mutex_try_lock(mutex));
     ilk_mutex_unlock(mutex);
