@@ -281,6 +281,13 @@ void ilk__watch_release(const void *address, enum ilk__share share, const void *
     ilk__watch_release_begin(&watch, address);
     ilk__watch_release_end(&watch, share, site);
 }
+
+void ilk__watch_permits(const void *address) ILK_NONBLOCKING {
+    struct ilk__object *object = ilk__object_find(address);
+    if (object != NULL) {
+        (void)ilk__object_add_traits(object, ILK__IS_SIGNALLED);
+    }
+}
 ILK_TRUSTED_NONBLOCKING_END
 
 void ilk__watch_downgrade(const void *address) {
@@ -293,13 +300,6 @@ void ilk__watch_downgrade(const void *address) {
     see_given_back(watch.object,
                    record != NULL && ilk__record_change_held(record, watch.object, watch.id, ILK__SHARE_WRITE,
                                                              ILK__SHARE_READ));
-}
-
-void ilk__watch_permits(const void *address) ILK_NONBLOCKING {
-    struct ilk__object *object = ilk__object_find(address);
-    if (object != NULL) {
-        (void)ilk__object_add_traits(object, ILK__IS_SIGNALLED);
-    }
 }
 
 /* ---- Waits for what has no holder ---- */
