@@ -236,9 +236,7 @@ struct ilk__object *ilk__object_of(const void *address, ilk_object_kind kind) {
 }
 
 void ilk__object_forget(const void *address) {
-    /* OB13 relaxed: an object begins before it ends, and a thread that ends it has synchronised with its users. Not the
-     * switches: what was watched may end while diagnosis is off. */
-    if (!ilk_atomic_load(&has_objects, memory_order_relaxed) || ilk__object_find(address) == NULL) {
+    if (!ilk__objects_were_there() || ilk__object_find(address) == NULL) {
         return;
     }
     sigset_t before;
@@ -248,6 +246,33 @@ void ilk__object_forget(const void *address) {
         end_object(object);
     }
     ilk__tables_unlock(&before);
+}
+
+bool ilk__objects_were_there(void) {
+    /* OB13 relaxed: an object begins before it ends, and a thread that ends it has synchronised with its users. Not the
+     * switches: what was watched may end while diagnosis is off. */
+    return ilk_atomic_load(&has_objects, memory_order_relaxed);
+}
+
+bool ilk__object_unmark_first(const void *address, ILK_ATOMIC(uint32_t) * word, uint32_t mark) {
+    uint32_t seen;
+    do {
+        /* OB14 acquire, pairs with the release by which a holder of what is at `address` has taken it.
+         * Carries: that there are objects.
+         * If weaker: what it has noted is not given up. */
+        seen = ilk_atomic_load(word, memory_order_acquire);
+        if (ilk__objects_were_there()) {
+            return false;
+        }
+        /* OB15 acquire, pairs with RW23 and SE10.
+         * Carries: the object that is watched.
+         * If weaker: an observe beside this call is lost. */
+    } while (!ilk_atomic_compare_exchange_weak(word, &seen, seen & ~mark, memory_order_acquire,
+                                               memory_order_relaxed));
+    if (ilk__object_find(address) != NULL) {
+        ilk_atomic_fetch_or(word, mark, memory_order_release); /* once more */
+    }
+    return true;
 }
 
 bool ilk__object_settle(const void *address, bool is_new) {

@@ -97,6 +97,13 @@ bool ilk__object_settle(const void *address, bool is_new);
 bool ilk__object_add_traits(struct ilk__object *object, uint32_t traits);
 bool ilk__object_has_traits(const struct ilk__object *object, uint32_t traits);
 
+/* Whether there was ever an object. */
+bool ilk__objects_were_there(void);
+
+/* Likewise while there was never an object, so without the tables: takes `mark` from the word of what is at `address`.
+ * False: there was one. The call that puts the mark there, after ilk__object_watch, does so by a release. */
+bool ilk__object_unmark_first(const void *address, ILK_ATOMIC(uint32_t) * word, uint32_t mark);
+
 /* Whether anything is watched of the object at `address`. Takes no lock. */
 bool ilk__object_is_watched_at(const void *address) ILK_NONBLOCKING;
 

@@ -248,7 +248,7 @@ static uint64_t add_hold(const struct ilk__record *record, struct ilk__object *o
     return hold_ns;
 }
 
-void ilk__watch_release_begin(struct ilk__watch *watch, const void *address) ILK_NONBLOCKING {
+void ilk__watch_find(struct ilk__watch *watch, const void *address) ILK_NONBLOCKING {
     watch->object = ilk__object_find(address);
     watch->id = watch->object != NULL ? ilk__object_id_at(watch->object, address) : 0;
 }
@@ -278,12 +278,12 @@ void ilk__watch_release_end(const struct ilk__watch *watch, enum ilk__share shar
 
 void ilk__watch_release(const void *address, enum ilk__share share, const void *site) ILK_NONBLOCKING {
     struct ilk__watch watch;
-    ilk__watch_release_begin(&watch, address);
+    ilk__watch_find(&watch, address);
     ilk__watch_release_end(&watch, share, site);
 }
 
-void ilk__watch_permits(const void *address) ILK_NONBLOCKING {
-    struct ilk__object *object = ilk__object_find(address);
+void ilk__watch_permits(const struct ilk__watch *watch) ILK_NONBLOCKING {
+    struct ilk__object *object = still_there(watch->object, watch->id);
     if (object != NULL) {
         (void)ilk__object_add_traits(object, ILK__IS_SIGNALLED);
     }
@@ -292,7 +292,7 @@ ILK_TRUSTED_NONBLOCKING_END
 
 void ilk__watch_downgrade(const void *address) {
     struct ilk__watch watch;
-    ilk__watch_release_begin(&watch, address);
+    ilk__watch_find(&watch, address);
     if (watch.id == 0) {
         return;
     }

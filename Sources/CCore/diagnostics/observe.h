@@ -43,13 +43,13 @@ void ilk__watch_taken(const void *address, enum ilk__share share, const void *si
 void ilk__watch_release(const void *address, enum ilk__share share, const void *site) ILK_NONBLOCKING;
 /* Around giving up a share, which may fail: the first call before it, the second if the share was given up. The object
  * may have ended between them. */
-void ilk__watch_release_begin(struct ilk__watch *watch, const void *address) ILK_NONBLOCKING;
+void ilk__watch_find(struct ilk__watch *watch, const void *address) ILK_NONBLOCKING;
 void ilk__watch_release_end(const struct ilk__watch *watch, enum ilk__share share, const void *site)
     ILK_NONBLOCKING;
 /* Before a downgrade. */
 void ilk__watch_downgrade(const void *address);
 /* A semaphore has not one permit, as what serves as a lock has. */
-void ilk__watch_permits(const void *address) ILK_NONBLOCKING;
+void ilk__watch_permits(const struct ilk__watch *watch) ILK_NONBLOCKING;
 
 /* A wait for what has no holder (a latch, a ring …). `label` names what the table of names has not, or is "". After
  * ilk__watch_idle it is recorded if anything is watched: one load. A further call goes on with the same wait. */

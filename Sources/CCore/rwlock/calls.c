@@ -40,19 +40,26 @@ static bool is_fresh(const ilk_rwlock *lock) ILK_NONBLOCKING {
     return ilk_atomic_load(&lock->mode_state, memory_order_acquire) >= ILK__MODE_FRESH_PLAIN;
 }
 
-/* The table forgets a lock that is not watched, and one that was at the address of a fresh lock. */
-static void rwlock_settle(ilk_rwlock *lock, bool may_wait) {
-    sigset_t before;
-    if (!ilk__tables_lock_if(&before, may_wait)) {
-        return;
-    }
-    const bool was_fresh = is_fresh(lock);
-    const bool is_watched = ilk__object_settle(lock, was_fresh) || ilk__diagnoses_all();
-    if (was_fresh) {
-        /* RW21 release, pairs with RW20. Only with the tables locked. */
+static void take_freshness(ilk_rwlock *lock) {
+    /* RW21 release, pairs with RW20. With the tables locked, or while there was never an object. */
+    if (is_fresh(lock)) {
         ilk_atomic_store(&lock->mode_state, ilk__mode_is_plain(lock) ? ILK__MODE_PLAIN : 0,
                          memory_order_release);
     }
+}
+
+/* The table forgets a lock that is not watched, and one that was at the address of a fresh lock. */
+static void rwlock_settle(ilk_rwlock *lock, bool may_wait) {
+    sigset_t before;
+    if (!ilk__diagnoses_all() && ilk__object_unmark_first(lock, &lock->word, ILK__RWLOCK_OBSERVED)) {
+        take_freshness(lock);
+        return;
+    }
+    if (!ilk__tables_lock_if(&before, may_wait)) {
+        return;
+    }
+    const bool is_watched = ilk__object_settle(lock, is_fresh(lock)) || ilk__diagnoses_all();
+    take_freshness(lock);
     if (!is_watched) {
         /* RW22 relaxed: the mutex of the tables orders it with RW23, which follows a lock of them. */
         ilk_atomic_fetch_and(&lock->word, ~ILK__RWLOCK_OBSERVED, memory_order_relaxed);
@@ -83,10 +90,8 @@ static bool rwlock_is_watched(ilk_rwlock *lock, bool may_wait) ILK_NONBLOCKING {
 }
 
 static void rwlock_watch(ilk_rwlock *lock) ILK_NONBLOCKING {
-    if ((ilk__rwlock_probe(lock) & ILK__RWLOCK_OBSERVED) == 0) {
-        /* RW23 relaxed: a hint to ask the table, which RW22 takes away as the table forgets the lock. */
-        ilk_atomic_fetch_or(&lock->word, ILK__RWLOCK_OBSERVED, memory_order_relaxed);
-    }
+    /* RW23 release, pairs with OB14 and OB15: what is watched, or was noted, before OBSERVED says so. */
+    ilk_atomic_fetch_or(&lock->word, ILK__RWLOCK_OBSERVED, memory_order_release);
 }
 
 ilk_status ilk_rwlock_observe(ilk_rwlock *lock, uint32_t what) {

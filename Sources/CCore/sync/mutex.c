@@ -56,7 +56,7 @@ static bool inherits(const ilk_mutex *mutex) ILK_NONBLOCKING {
 /* ---- Diagnosis ---- */
 
 /* The settings first: a call that sees SLOW asks them. */
-static void mutex_watch(ilk_mutex *mutex) {
+static void mutex_watch(ilk_mutex *mutex) ILK_NONBLOCKING {
     ilk_atomic_fetch_or(&mutex->settings, MUTEX_WATCHED, memory_order_relaxed); /* MX10 */
     /* MX12 release, pairs with MX11: WATCHED is there before SLOW says so. */
     ilk_atomic_fetch_or(&mutex->word, MUTEX_SLOW, memory_order_release);
@@ -77,6 +77,10 @@ static bool mutex_is_fresh(const ilk_mutex *mutex) ILK_NONBLOCKING {
 /* The table forgets a mutex that is not watched, and one that was at the address of a fresh mutex. */
 static void mutex_settle(ilk_mutex *mutex, bool may_wait) {
     sigset_t before;
+    if (!ilk__objects_were_there() && !ilk__diagnoses_all()) {
+        ilk_atomic_fetch_and(&mutex->settings, ~MUTEX_FRESH, memory_order_relaxed); /* MX10 */
+        return; /* WATCHED was never up, or is on its way */
+    }
     if (!ilk__tables_lock_if(&before, may_wait)) {
         return;
     }
@@ -105,15 +109,6 @@ ILK_TRUSTED_NONBLOCKING_END
 
 static bool mutex_is_watched(ilk_mutex *mutex, bool may_wait) ILK_NONBLOCKING {
     return ILK_UNLIKELY(is_marked(mutex)) && mutex_decide_watching(mutex, may_wait);
-}
-
-/* By its owner, once it has noted that: the mutex may have been forgotten, and met again, since the call began; or the
- * kernel has dropped SLOW. */
-static void mutex_go_on_watching(ilk_mutex *mutex) ILK_NONBLOCKING {
-    const uint32_t word = ilk_atomic_load(&mutex->word, memory_order_relaxed); /* MX4 */
-    if ((word & MUTEX_SLOW) == 0 || !is_set(mutex, MUTEX_WATCHED)) {
-        mutex_watch(mutex);
-    }
 }
 
 static void take_needless_slow_down(ilk_mutex *mutex) {
@@ -244,7 +239,7 @@ ILK_COLD static ilk_status lock_watched(ilk_mutex *mutex, uint32_t self, uint32_
     }
     ilk__watch_end(&watch, is_taken);
     if (is_taken) {
-        mutex_go_on_watching(mutex);
+        mutex_watch(mutex); /* it may have been forgotten, and met again; or the kernel has dropped SLOW */
     }
     return is_taken ? ILK_OK : ILK_TIMEDOUT;
 }
@@ -297,7 +292,7 @@ ILK_COLD static bool try_lock_taken(ilk_mutex *mutex, uint32_t seen, const void 
     }
     if (watched) {
         ilk__watch_taken(mutex, ILK__SHARE_WRITE, site);
-        mutex_go_on_watching(mutex);
+        mutex_watch(mutex); /* likewise */
     }
     return true;
 }

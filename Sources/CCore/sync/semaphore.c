@@ -22,7 +22,9 @@ static void semaphore_begin(ilk_semaphore *semaphore, uint32_t permits, uint32_t
     TAILQ_INIT(&semaphore->waiters);
     ilk__object_forget(semaphore);
     if (ilk__diagnoses_all() && ilk_semaphore_observe(semaphore, 0) == ILK_OK && permits != 1) {
-        ilk__watch_permits(semaphore); /* what serves as a lock begins with one */
+        struct ilk__watch watch;
+        ilk__watch_find(&watch, semaphore);
+        ilk__watch_permits(&watch); /* what serves as a lock begins with one */
     }
 }
 
@@ -49,6 +51,10 @@ void ilk_semaphore_destroy(ilk_semaphore *semaphore) {
 /* The table forgets a semaphore that is not watched. */
 static void semaphore_settle(ilk_semaphore *semaphore, bool may_wait) {
     sigset_t before;
+    if (!ilk__diagnoses_all() &&
+        ilk__object_unmark_first(semaphore, &semaphore->word, ILK__SEMAPHORE_OBSERVED)) {
+        return;
+    }
     if (!ilk__tables_lock_if(&before, may_wait)) {
         return;
     }
@@ -81,11 +87,8 @@ static bool semaphore_is_watched(ilk_semaphore *semaphore, bool may_wait) ILK_NO
 }
 
 static void semaphore_watch(ilk_semaphore *semaphore) ILK_NONBLOCKING {
-    uint32_t word = ilk_atomic_load(&semaphore->word, memory_order_relaxed); /* SE1 */
-    if ((word & ILK__SEMAPHORE_OBSERVED) == 0) {
-        /* SE10 relaxed: a hint to ask the table, which SE9 takes away as the table forgets the semaphore. */
-        ilk_atomic_fetch_or(&semaphore->word, ILK__SEMAPHORE_OBSERVED, memory_order_relaxed);
-    }
+    /* SE10 release, pairs with OB14 and OB15: what is watched, or was noted, before OBSERVED says so. */
+    ilk_atomic_fetch_or(&semaphore->word, ILK__SEMAPHORE_OBSERVED, memory_order_release);
 }
 
 ilk_status ilk_semaphore_observe(ilk_semaphore *semaphore, uint32_t what) {
@@ -101,25 +104,32 @@ ilk_status ilk_semaphore_observe(ilk_semaphore *semaphore, uint32_t what) {
     return ILK_OK;
 }
 
-/* The calling thread has taken a permit, or will give `given`. While a thread holds the permit of a semaphore that
- * serves as a lock, there is no other. */
-static void see_permits(ilk_semaphore *semaphore, uint32_t given) ILK_NONBLOCKING {
+/* While a thread holds the permit of a semaphore that serves as a lock, there is no other. */
+static bool has_permits(ilk_semaphore *semaphore) ILK_NONBLOCKING {
     uint32_t word = ilk_atomic_load(&semaphore->word, memory_order_relaxed); /* SE1 */
-    if (given > 1 || ilk__semaphore_permits(word) != 0) {
-        ilk__watch_permits(semaphore);
-    }
+    return ilk__semaphore_permits(word) != 0;
 }
 
-/* The semaphore may have been forgotten, and met again, since the call began. */
-static void see_taken(ilk_semaphore *semaphore) ILK_NONBLOCKING {
-    see_permits(semaphore, 0);
+/* It may have been forgotten, and met again, since the call began. */
+static void see_taken(ilk_semaphore *semaphore, const struct ilk__watch *watch) ILK_NONBLOCKING {
+    if (has_permits(semaphore)) {
+        ilk__watch_permits(watch);
+    }
     semaphore_watch(semaphore);
+}
+
+/* `is_lock`: the permits given, and those there before, are those of a lock. */
+static void end_giving(const struct ilk__watch *watch, bool is_lock, const void *site) ILK_NONBLOCKING {
+    if (!is_lock) {
+        ilk__watch_permits(watch);
+    }
+    ilk__watch_release_end(watch, ILK__SHARE_WRITE, site);
 }
 
 static void semaphore_end_wait(ilk_semaphore *semaphore, struct ilk__watch *watch, bool is_taken) {
     ilk__watch_end(watch, is_taken);
     if (is_taken) {
-        see_taken(semaphore);
+        see_taken(semaphore, watch);
     }
 }
 
@@ -159,8 +169,10 @@ ILK_NOINLINE bool ilk__semaphore_try_wait_slow(ilk_semaphore *semaphore) ILK_NON
     const bool watched = semaphore_is_watched(semaphore, false);
     const bool is_taken = ilk__semaphore_take(semaphore);
     if (is_taken && watched) {
+        struct ilk__watch watch;
         ilk__watch_taken(semaphore, ILK__SHARE_WRITE, ILK__CALLER);
-        see_taken(semaphore);
+        ilk__watch_find(&watch, semaphore);
+        see_taken(semaphore, &watch);
     }
     return is_taken;
 }
@@ -177,8 +189,9 @@ ILK_NOINLINE void ilk__semaphore_signal_slow(ilk_semaphore *semaphore, uint32_t 
         return;
     }
     if (semaphore_is_watched(semaphore, false)) {
-        see_permits(semaphore, permits);
-        ilk__watch_release(semaphore, ILK__SHARE_WRITE, ILK__CALLER);
+        struct ilk__watch watch;
+        ilk__watch_find(&watch, semaphore);
+        end_giving(&watch, permits == 1 && !has_permits(semaphore), ILK__CALLER);
     }
     ilk__semaphore_give(semaphore, permits, NULL);
 }
@@ -191,12 +204,12 @@ ILK_NOINLINE bool ilk_semaphore_try_signal(ilk_semaphore *semaphore, uint32_t pe
     struct ilk__watch watch;
     const bool watched = semaphore_is_watched(semaphore, false);
     if (watched) {
-        see_permits(semaphore, permits);
-        ilk__watch_release_begin(&watch, semaphore);
+        ilk__watch_find(&watch, semaphore);
     }
+    const bool is_lock = permits == 1 && !has_permits(semaphore);
     ilk__semaphore_give(semaphore, permits, &fits); /* the semaphore may be gone (D) */
     if (watched && fits) {
-        ilk__watch_release_end(&watch, ILK__SHARE_WRITE, ILK__CALLER);
+        end_giving(&watch, is_lock, ILK__CALLER);
     }
     return fits;
 }

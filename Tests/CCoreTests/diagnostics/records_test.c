@@ -268,7 +268,7 @@ TEST(a_release_says_nothing_of_the_next_object_there) {
     static ilk_semaphore permit;
     (void)ilk__object_of(&permit, ILK_OBJECT_SEMAPHORE);
     struct ilk__watch watch;
-    ilk__watch_release_begin(&watch, &permit);
+    ilk__watch_find(&watch, &permit);
     ilk__object_forget(&permit);
     const struct ilk__object *next = ilk__object_of(&permit, ILK_OBJECT_SEMAPHORE);
     ilk__watch_release_end(&watch, ILK__SHARE_WRITE, NULL);
