@@ -71,6 +71,8 @@ static void rwlock_settle(ilk_rwlock *lock, bool may_wait) {
  * block. While nothing is watched, the former do not wait for the tables either, which a thread has as it forks. */
 ILK_TRUSTED_NONBLOCKING_BEGIN
 ILK_COLD static bool rwlock_decide_watching(ilk_rwlock *lock, bool may_wait) ILK_NONBLOCKING {
+    /* RW24 acquire, pairs with RW23: since OBSERVED went down once, we do not see the object of before. */
+    ilk_atomic_fence(memory_order_acquire);
     const bool all = ilk__diagnoses_all();
     if (is_fresh(lock) || (!all && !ilk__object_is_watched_at(lock))) {
         rwlock_settle(lock, may_wait && all);

@@ -64,14 +64,14 @@ static void mutex_watch(ilk_mutex *mutex) ILK_NONBLOCKING {
 
 /* Whether diagnosis is to be asked: SLOW alone may be up for threads that wait for a condition. */
 static bool is_marked(const ilk_mutex *mutex) ILK_NONBLOCKING {
-    return is_set(mutex, MUTEX_FRESH | MUTEX_WATCHED);
+    /* MX14 acquire, pairs with MX15.
+     * Carries: the end of the object that was at its address.
+     * If weaker: what this thread has taken, or takes now, is held of that one. */
+    return (ilk_atomic_load(&mutex->settings, memory_order_acquire) & (MUTEX_FRESH | MUTEX_WATCHED)) != 0;
 }
 
 static bool mutex_is_fresh(const ilk_mutex *mutex) ILK_NONBLOCKING {
-    /* MX14 acquire, pairs with MX15.
-     * Carries: the end of the object that was at its address.
-     * If weaker: what this thread takes is held of that one. */
-    return (ilk_atomic_load(&mutex->settings, memory_order_acquire) & MUTEX_FRESH) != 0;
+    return (ilk_atomic_load(&mutex->settings, memory_order_acquire) & MUTEX_FRESH) != 0; /* MX14 */
 }
 
 /* The table forgets a mutex that is not watched, and one that was at the address of a fresh mutex. */
@@ -85,12 +85,12 @@ static void mutex_settle(ilk_mutex *mutex, bool may_wait) {
         return;
     }
     const bool is_watched = ilk__object_settle(mutex, mutex_is_fresh(mutex)) || ilk__diagnoses_all();
+    if (is_watched) {
+        mutex_watch(mutex); /* first: a thread sees one of the marks */
+    }
     /* MX15 release, pairs with MX14. Only with the tables locked: one that stays there would lose calls. */
     ilk_atomic_fetch_and(&mutex->settings, is_watched ? ~MUTEX_FRESH : ~(MUTEX_FRESH | MUTEX_WATCHED),
                          memory_order_release);
-    if (is_watched) {
-        mutex_watch(mutex);
-    }
     ilk__tables_unlock(&before);
 }
 

@@ -71,6 +71,8 @@ static void semaphore_settle(ilk_semaphore *semaphore, bool may_wait) {
  * which a thread has as it forks. */
 ILK_TRUSTED_NONBLOCKING_BEGIN
 ILK_COLD static bool semaphore_decide_watching(ilk_semaphore *semaphore, bool may_wait) ILK_NONBLOCKING {
+    /* SE11 acquire, pairs with SE10: since OBSERVED went down once, we do not see the object of before. */
+    ilk_atomic_fence(memory_order_acquire);
     const bool all = ilk__diagnoses_all();
     if (!all && !ilk__object_is_watched_at(semaphore)) {
         semaphore_settle(semaphore, false);
