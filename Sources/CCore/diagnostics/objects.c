@@ -257,9 +257,9 @@ bool ilk__objects_were_there(void) {
 bool ilk__object_unmark_first(const void *address, ILK_ATOMIC(uint32_t) * word, uint32_t mark) {
     uint32_t seen;
     do {
-        /* OB14 acquire, pairs with the release by which a holder of what is at `address` has taken it.
+        /* OB14 acquire, pairs with RW23 and SE10.
          * Carries: that there are objects.
-         * If weaker: what it has noted is not given up. */
+         * If weaker: what a thread has noted there is not given up. */
         seen = ilk_atomic_load(word, memory_order_acquire);
         if (ilk__objects_were_there()) {
             return false;
@@ -270,7 +270,7 @@ bool ilk__object_unmark_first(const void *address, ILK_ATOMIC(uint32_t) * word, 
     } while (!ilk_atomic_compare_exchange_weak(word, &seen, seen & ~mark, memory_order_acquire,
                                                memory_order_relaxed));
     if (ilk__object_find(address) != NULL) {
-        ilk_atomic_fetch_or(word, mark, memory_order_release); /* once more */
+        ilk_atomic_fetch_or(word, mark, memory_order_relaxed); /* OB16 relaxed: once more. */
     }
     return true;
 }

@@ -41,8 +41,8 @@ static bool is_fresh(const ilk_rwlock *lock) ILK_NONBLOCKING {
 }
 
 static void take_freshness(ilk_rwlock *lock) {
-    /* RW21 release, pairs with RW20. With the tables locked, or while there was never an object. */
     if (is_fresh(lock)) {
+        /* RW21 release, pairs with RW20. With the tables locked, or while there was never an object. */
         ilk_atomic_store(&lock->mode_state, ilk__mode_is_plain(lock) ? ILK__MODE_PLAIN : 0,
                          memory_order_release);
     }
@@ -68,10 +68,10 @@ static void rwlock_settle(ilk_rwlock *lock, bool may_wait) {
 }
 
 /* With OBSERVED. A call that `may_wait` makes the object that is not there yet; others allocate nothing and do not
- * block. While nothing is watched, the former do not wait for the tables either, which a thread has as it forks. */
+ * block. While nothing is watched, no call waits for the tables, which a thread has as it forks. */
 ILK_TRUSTED_NONBLOCKING_BEGIN
 ILK_COLD static bool rwlock_decide_watching(ilk_rwlock *lock, bool may_wait) ILK_NONBLOCKING {
-    /* RW24 acquire, pairs with RW23: since OBSERVED went down once, we do not see the object of before. */
+    /* RW29 acquire, pairs with RW23: since OBSERVED went down once, we do not see the object of before. */
     ilk_atomic_fence(memory_order_acquire);
     const bool all = ilk__diagnoses_all();
     if (is_fresh(lock) || (!all && !ilk__object_is_watched_at(lock))) {
@@ -92,7 +92,7 @@ static bool rwlock_is_watched(ilk_rwlock *lock, bool may_wait) ILK_NONBLOCKING {
 }
 
 static void rwlock_watch(ilk_rwlock *lock) ILK_NONBLOCKING {
-    /* RW23 release, pairs with OB14 and OB15: what is watched, or was noted, before OBSERVED says so. */
+    /* RW23 release, pairs with OB14, OB15 and RW29: what is watched, or was noted, before OBSERVED says so. */
     ilk_atomic_fetch_or(&lock->word, ILK__RWLOCK_OBSERVED, memory_order_release);
 }
 

@@ -94,8 +94,8 @@ static void mutex_settle(ilk_mutex *mutex, bool may_wait) {
     ilk__tables_unlock(&before);
 }
 
-/* Marked. Without `may_wait` it allocates nothing and does not block; nor does it wait for the tables while nothing is
- * watched, for a thread has them as it forks. */
+/* Marked. Without `may_wait` it allocates nothing and does not block. While nothing is watched, no call waits for the
+ * tables, which a thread has as it forks. */
 ILK_TRUSTED_NONBLOCKING_BEGIN
 ILK_COLD static bool mutex_decide_watching(ilk_mutex *mutex, bool may_wait) ILK_NONBLOCKING {
     const bool all = ilk__diagnoses_all();

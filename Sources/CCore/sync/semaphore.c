@@ -67,8 +67,8 @@ static void semaphore_settle(ilk_semaphore *semaphore, bool may_wait) {
 }
 
 /* With OBSERVED, which ILK_SEMAPHORE_INIT sets too. A call that `may_wait` makes the object that is not there yet;
- * others allocate nothing and do not block. While nothing is watched, the former do not wait for the tables either,
- * which a thread has as it forks. */
+ * others allocate nothing and do not block. While nothing is watched, no call waits for the tables, which a thread has
+ * as it forks. */
 ILK_TRUSTED_NONBLOCKING_BEGIN
 ILK_COLD static bool semaphore_decide_watching(ilk_semaphore *semaphore, bool may_wait) ILK_NONBLOCKING {
     /* SE11 acquire, pairs with SE10: since OBSERVED went down once, we do not see the object of before. */
@@ -89,7 +89,7 @@ static bool semaphore_is_watched(ilk_semaphore *semaphore, bool may_wait) ILK_NO
 }
 
 static void semaphore_watch(ilk_semaphore *semaphore) ILK_NONBLOCKING {
-    /* SE10 release, pairs with OB14 and OB15: what is watched, or was noted, before OBSERVED says so. */
+    /* SE10 release, pairs with OB14, OB15 and SE11: what is watched, or was noted, before OBSERVED says so. */
     ilk_atomic_fetch_or(&semaphore->word, ILK__SEMAPHORE_OBSERVED, memory_order_release);
 }
 

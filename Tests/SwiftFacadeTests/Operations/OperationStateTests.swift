@@ -71,7 +71,7 @@ private struct ReleasedClock: Clock {
             let states = Trace<OperationState>()
             let operation = AsyncOperation<Int> { 1 }
             for _ in 0..<2 {
-                func clock() -> ReleasedClock { ReleasedClock(release: AtRelease { states.add(operation.state) }) }
+                func clock() -> ReleasedClock { .init(release: AtRelease { states.add(operation.state) }) }
                 operation.delay(by: .zero, clock: clock()).timeOut(after: .seconds(1), clock: clock())
             }
             exit(states.events.count == 2 ? EXIT_SUCCESS : EXIT_FAILURE)
