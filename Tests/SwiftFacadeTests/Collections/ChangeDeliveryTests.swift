@@ -7,9 +7,6 @@ import Dispatch
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 // contract: ChangeSubscription, ChangesSequence
 @Suite(.timeLimit(.minutes(10))) struct ChangeDeliveryTests {
     /// consumer    waits

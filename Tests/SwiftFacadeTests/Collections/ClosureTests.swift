@@ -9,8 +9,6 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
 @testable import InterlockSync
 
 /// Where the foreign code runs.
@@ -83,149 +81,118 @@ private struct ForeignRange: RangeExpression {
 
     fileprivate static var ofArrays: [Verb<SafeArray<Compared>>] {
         [
-            .init("append(_:unless:)", { x, site in x.append(x[0]) { _ in site.yes() } }),
-            .init("appendIfAbsent(_:)", { x, _ in x.appendIfAbsent(x[0]) }),
-            .init("contains(_:)", { x, _ in _ = x.contains(x[0]) }),
-            .init("contains(where:)", { x, site in _ = x.contains { _ in site.yes() } }),
-            .init("first(where:)", { x, site in _ = x.first { _ in site.yes() } }),
-            .init("firstIndex(of:)", { x, _ in _ = x.firstIndex(of: x[0]) }),
-            .init("firstIndex(where:)", { x, site in _ = x.firstIndex { _ in site.yes() } }),
-            .init("indices(of:)", { x, _ in _ = x.indices(of: x[0]) }),
-            .init("indices(where:)", { x, site in _ = x.indices { _ in site.yes() } }),
-            .init("last(where:)", { x, site in _ = x.last { _ in site.yes() } }),
-            .init("lastIndex(of:)", { x, _ in _ = x.lastIndex(of: x[0]) }),
-            .init("lastIndex(where:)", { x, site in _ = x.lastIndex { _ in site.yes() } }),
-            .init("partition(by:)", { x, site in x.partition { _ in site.yes() } }),
-            .init(
-                "randomElement(using:)",
-                { x, site in
-                    var generator = ForeignGenerator(site: site)
-                    _ = x.randomElement(using: &generator)
+            .init("append(_:unless:)") { x, site in x.append(x[0]) { _ in site.yes() } },
+            .init("appendIfAbsent(_:)") { x, _ in x.appendIfAbsent(x[0]) },
+            .init("contains(_:)") { x, _ in _ = x.contains(x[0]) },
+            .init("contains(where:)") { x, site in _ = x.contains { _ in site.yes() } },
+            .init("first(where:)") { x, site in _ = x.first { _ in site.yes() } },
+            .init("firstIndex(of:)") { x, _ in _ = x.firstIndex(of: x[0]) },
+            .init("firstIndex(where:)") { x, site in _ = x.firstIndex { _ in site.yes() } },
+            .init("indices(of:)") { x, _ in _ = x.indices(of: x[0]) },
+            .init("indices(where:)") { x, site in _ = x.indices { _ in site.yes() } },
+            .init("last(where:)") { x, site in _ = x.last { _ in site.yes() } },
+            .init("lastIndex(of:)") { x, _ in _ = x.lastIndex(of: x[0]) },
+            .init("lastIndex(where:)") { x, site in _ = x.lastIndex { _ in site.yes() } },
+            .init("partition(by:)") { x, site in x.partition { _ in site.yes() } },
+            .init("randomElement(using:)") { x, site in
+                var generator = ForeignGenerator(site: site)
+                _ = x.randomElement(using: &generator)
+            },
+            .init("removeAll(where:)") { x, site in x.removeAll { _ in site.yes() } },
+            .init("removeFirst(equalTo:)") { x, _ in x.removeFirst(equalTo: x[0]) },
+            .init("removeFirst(where:)") { x, site in x.removeFirst { _ in site.yes() } },
+            .init("removeSubrange(_:)") { x, site in x.removeSubrange(ForeignRange(site: site)) },
+            .init("replaceSubrange(_:with:)") { x, site in
+                x.replaceSubrange(ForeignRange(site: site), with: [])
+            },
+            .init("shuffle(using:)") { x, site in
+                var generator = ForeignGenerator(site: site)
+                x.shuffle(using: &generator)
+            },
+            .init("sort()") { x, _ in x.sort() },
+            .init("sort(by:)") { x, site in x.sort { _, _ in site.yes() } },
+            .init("subscript(_:)") { x, _ in x[0].touch() },
+            .init("subscript(_:)") { x, _ in x[0..<1].withUnsafeMutableBufferPointer { $0[0].touch() } },
+            .init("subscript(_:)") { x, _ in x[...].withUnsafeMutableBufferPointer { $0[0].touch() } },
+            .init("subscript(_:)") { x, site in _ = x[ForeignRange(site: site)] },
+            .init("subscript(_:)") { x, site in x[ForeignRange(site: site)] = [] },
+            .init("update(at:_:)") { x, site in x.update(at: 0) { _ in site.run() } },
+            .init("updateFirst(where:_:)") { x, site in
+                x.updateFirst { _ in
+                    site.yes()
+                } _: { _ in
+                    site.run()
                 }
-            ),
-            .init("removeAll(where:)", { x, site in x.removeAll { _ in site.yes() } }),
-            .init("removeFirst(equalTo:)", { x, _ in x.removeFirst(equalTo: x[0]) }),
-            .init("removeFirst(where:)", { x, site in x.removeFirst { _ in site.yes() } }),
-            .init("removeSubrange(_:)", { x, site in x.removeSubrange(ForeignRange(site: site)) }),
-            .init(
-                "replaceSubrange(_:with:)",
-                { x, site in x.replaceSubrange(ForeignRange(site: site), with: []) }
-            ),
-            .init(
-                "shuffle(using:)",
-                { x, site in
-                    var generator = ForeignGenerator(site: site)
-                    x.shuffle(using: &generator)
-                }
-            ),
-            .init("sort()", { x, _ in x.sort() }),
-            .init("sort(by:)", { x, site in x.sort { _, _ in site.yes() } }),
-            .init("subscript(_:)", { x, _ in x[0].touch() }),
-            .init("subscript(_:)", { x, _ in x[0..<1].withUnsafeMutableBufferPointer { $0[0].touch() } }),
-            .init("subscript(_:)", { x, _ in x[...].withUnsafeMutableBufferPointer { $0[0].touch() } }),
-            .init("subscript(_:)", { x, site in _ = x[ForeignRange(site: site)] }),
-            .init("subscript(_:)", { x, site in x[ForeignRange(site: site)] = [] }),
-            .init("update(at:_:)", { x, site in x.update(at: 0) { _ in site.run() } }),
-            .init(
-                "updateFirst(where:_:)",
-                { x, site in
-                    x.updateFirst { _ in
-                        site.yes()
-                    } _: { _ in
-                        site.run()
-                    }
-                }
-            ),
-            .init("withReadLock(_:)", { x, site in x.withReadLock { _ in site.run() } }),
-            .init("withWriteLock(_:)", { x, site in x.withWriteLock { _ in site.run() } }),
+            },
+            .init("withReadLock(_:)") { x, site in x.withReadLock { _ in site.run() } },
+            .init("withWriteLock(_:)") { x, site in x.withWriteLock { _ in site.run() } },
         ]
     }
 
     fileprivate static var ofDictionaries: [Verb<SafeDictionary<Int, Value>>] {
         [
-            .init(
-                "merge(_:uniquingKeysWith:)",
-                { x, site in
-                    x.merge(x.snapshot) { old, _ in
-                        site.run(); return old
-                    }
+            .init("merge(_:uniquingKeysWith:)") { x, site in
+                x.merge(x.snapshot) { old, _ in
+                    site.run(); return old
                 }
-            ),
-            .init(
-                "merge(_:uniquingKeysWith:)",
-                { x, site in
-                    x.merge(x.lazy.map { ($0.key, $0.value) }) { old, _ in
-                        site.run(); return old
-                    }
+            },
+            .init("merge(_:uniquingKeysWith:)") { x, site in
+                x.merge(x.lazy.map { ($0.key, $0.value) }) { old, _ in
+                    site.run(); return old
                 }
-            ),
-            .init(
-                "update(forKey:default:_:)",
-                { x, site in
-                    x.update(forKey: 9, default: site.value()) { _ in site.run() }
-                }
-            ),
-            .init("removeAll(where:)", { x, site in x.removeAll { _, _ in site.yes() } }),
-            .init("subscript(_:)", { x, _ in x[0]?.touch() }),
-            .init("subscript(_:default:)", { x, site in x[9, default: site.value()].touch() }),
-            .init("update(forKey:_:)", { x, site in x.update(forKey: 0) { _ in site.run() } }),
-            .init("value(forKey:orInsert:)", { x, site in _ = x.value(forKey: 9, orInsert: site.value()) }),
-            .init("withReadLock(_:)", { x, site in x.withReadLock { _ in site.run() } }),
-            .init("withWriteLock(_:)", { x, site in x.withWriteLock { _ in site.run() } }),
+            },
+            .init("update(forKey:default:_:)") { x, site in
+                x.update(forKey: 9, default: site.value()) { _ in site.run() }
+            },
+            .init("removeAll(where:)") { x, site in x.removeAll { _, _ in site.yes() } },
+            .init("subscript(_:)") { x, _ in x[0]?.touch() },
+            .init("subscript(_:default:)") { x, site in x[9, default: site.value()].touch() },
+            .init("update(forKey:_:)") { x, site in x.update(forKey: 0) { _ in site.run() } },
+            .init("value(forKey:orInsert:)") { x, site in _ = x.value(forKey: 9, orInsert: site.value()) },
+            .init("withReadLock(_:)") { x, site in x.withReadLock { _ in site.run() } },
+            .init("withWriteLock(_:)") { x, site in x.withWriteLock { _ in site.run() } },
         ]
     }
 
     fileprivate static var ofSets: [Verb<SafeSet<Int>>] {
         [
-            .init("removeAll(where:)", { x, site in x.removeAll { _ in site.yes() } }),
-            .init("withReadLock(_:)", { x, site in x.withReadLock { _ in site.run() } }),
-            .init("withWriteLock(_:)", { x, site in x.withWriteLock { _ in site.run() } }),
+            .init("removeAll(where:)") { x, site in x.removeAll { _ in site.yes() } },
+            .init("withReadLock(_:)") { x, site in x.withReadLock { _ in site.run() } },
+            .init("withWriteLock(_:)") { x, site in x.withWriteLock { _ in site.run() } },
         ]
     }
 
     fileprivate static var outsideOfDictionaries: [Verb<SafeDictionary<Int, Value>>] {
         [
-            .init("compactMapValues(_:)", { x, site in _ = x.compactMapValues { _ in site.run() } }),
-            .init("filter(_:)", { x, site in _ = x.filter { _ in site.yes() } }),
-            .init("mapValues(_:)", { x, site in _ = x.mapValues { _ in site.run() } }),
-            .init(
-                "merging(_:uniquingKeysWith:)",
-                { x, site in
-                    _ = x.merging(x.snapshot) { old, _ in
-                        site.run(); return old
-                    }
+            .init("compactMapValues(_:)") { x, site in _ = x.compactMapValues { _ in site.run() } },
+            .init("filter(_:)") { x, site in _ = x.filter { _ in site.yes() } },
+            .init("mapValues(_:)") { x, site in _ = x.mapValues { _ in site.run() } },
+            .init("merging(_:uniquingKeysWith:)") { x, site in
+                _ = x.merging(x.snapshot) { old, _ in
+                    site.run(); return old
                 }
-            ),
-            .init(
-                "merging(_:uniquingKeysWith:)",
-                { x, site in
-                    _ = x.merging(x.lazy.map { ($0.key, $0.value) }) { old, _ in
-                        site.run(); return old
-                    }
+            },
+            .init("merging(_:uniquingKeysWith:)") { x, site in
+                _ = x.merging(x.lazy.map { ($0.key, $0.value) }) { old, _ in
+                    site.run(); return old
                 }
-            ),
-            .init(
-                "randomElement(using:)",
-                { x, site in
-                    var generator = ForeignGenerator(site: site)
-                    _ = x.randomElement(using: &generator)
-                }
-            ),
-            .init("subscript(_:default:)", { x, site in _ = x[9, default: site.value()] }),
-            .init("value(forKey:default:)", { x, site in _ = x.value(forKey: 9, default: site.value()) }),
+            },
+            .init("randomElement(using:)") { x, site in
+                var generator = ForeignGenerator(site: site)
+                _ = x.randomElement(using: &generator)
+            },
+            .init("subscript(_:default:)") { x, site in _ = x[9, default: site.value()] },
+            .init("value(forKey:default:)") { x, site in _ = x.value(forKey: 9, default: site.value()) },
         ]
     }
 
     fileprivate static var outsideOfSets: [Verb<SafeSet<Int>>] {
         [
-            .init("filter(_:)", { x, site in _ = x.filter { _ in site.yes() } }),
-            .init(
-                "randomElement(using:)",
-                { x, site in
-                    var generator = ForeignGenerator(site: site)
-                    _ = x.randomElement(using: &generator)
-                }
-            ),
+            .init("filter(_:)") { x, site in _ = x.filter { _ in site.yes() } },
+            .init("randomElement(using:)") { x, site in
+                var generator = ForeignGenerator(site: site)
+                _ = x.randomElement(using: &generator)
+            },
         ]
     }
 

@@ -118,15 +118,9 @@ struct Shortening<Elements: Sequence & Sendable>: Sequence, Sendable where Eleme
         }
     }
 
-    @Test func noCallerTrapsOnAnArrayShortenedBetweenTwoQuestions() throws {
+    @Test func noCallerTrapsOnACollectionShortenedBetweenTwoQuestions() throws {
         try expectAnswers(of: SequenceCaller.ofAny { $0 } + SequenceCaller.ofNumbers, on: Self.array())
-    }
-
-    @Test func noCallerTrapsOnADictionaryShortenedBetweenTwoQuestions() throws {
         try expectAnswers(of: SequenceCaller.ofAny { $0.key }, on: Self.dictionary())
-    }
-
-    @Test func noCallerTrapsOnASetShortenedBetweenTwoQuestions() throws {
         try expectAnswers(of: SequenceCaller.ofAny { $0 } + SequenceCaller.ofNumbers, on: Self.set())
     }
 

@@ -104,12 +104,15 @@ import Testing
         #expect(dictionary.values == dictionary.keys.map { -$0 })
     }
 
-    @Test func aPredicateThatThrowsLeavesTheMembersAsTheyWere() {
+    // contract: SafeArray, SafeSet
+    @Test func aPredicateThatThrowsLeavesTheContentsAsTheyWere() {
         struct Refused: Error {}
+        func isRemoved(_ number: Int) throws -> Bool { if number == 5 { throw Refused() } else { true } }
+        let array = SafeArray(0..<10)
+        #expect(throws: Refused.self) { try array.removeAll(where: isRemoved) }
+        #expect(array.snapshot == Array(0..<10))
         let set = SafeSet(0..<10)
-        #expect(throws: Refused.self) {
-            try set.removeAll { if $0 == 5 { throw Refused() } else { true } }
-        }
+        #expect(throws: Refused.self) { try set.removeAll(where: isRemoved) }
         #expect(set.snapshot == Set(0..<10))
     }
 
@@ -170,20 +173,6 @@ import Testing
         }
     }
 
-    /// Lets two threads begin each round together, so that they collide.
-    private final class Rounds: Sendable {
-        private let arrivals = Atomic<Int>(0)
-
-        func meet(_ round: Int) {
-            arrivals.add(1, ordering: .relaxed)
-            var probes = 0
-            while arrivals.load(ordering: .relaxed) < 2 * (round + 1) {
-                probes += 1
-                if probes > 200 { sched_yield() }
-            }
-        }
-    }
-
     /// What the other thread sees is whole at every moment.
     @Test func verbsForSeveralElementsAreOneStep() {
         let batch = 200
@@ -227,7 +216,7 @@ import Testing
         }
     }
 
-    /// Two threads do the same at once: one comes first, the other finds it done.
+    /// Two threads, which meet before each step, do the same at once: one comes first, the other finds it done.
     @Test func compoundVerbsAreOneStep() {
         let each = 2_000
         let counters: SafeArray = [0, 0]
@@ -238,21 +227,26 @@ import Testing
         let won = (0..<4).map { _ in SafeArray<Int>() }
         let stream = SafeArray<Int>()
         let drained = Atomic<Int>(0)
-        let rounds = (0..<5).map { _ in Rounds() }
+        let meeting = Meeting()
         onThreads(2) { thread in
+            var arrivals = 0
+            func meet() {
+                arrivals += 2
+                meeting.wait(for: arrivals)
+            }
             for step in 0..<each {
-                rounds[0].meet(step)
+                meet()
                 if appended.append(step, unless: { $0 == step }) { won[0].append(step) }
-                rounds[1].meet(step)
+                meet()
                 if entries.insertIfAbsent(thread, forKey: "\(step)") { won[1].append(step) }
-                rounds[2].meet(step)
+                meet()
                 if pool.removeFirst(where: { $0 == step }) != nil { won[2].append(step) }
                 if members.remove(step) != nil { won[3].append(step) }
-                rounds[3].meet(step)
+                meet()
                 counters.update(at: 0) { $0 += 1 }
                 counters.updateFirst(where: { $0 >= 0 }) { $0 += 1 }
                 entries.update(forKey: "a") { $0 += 1 }
-                rounds[4].meet(step)
+                meet()
                 if thread == 0 {
                     for value in 0..<8 { stream.append(value) }
                 } else {

@@ -9,8 +9,6 @@ import Synchronization
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
 @testable import InterlockSync
 
 // One thread at a time: each test lets a subscription's queue rest while elements die.
@@ -186,13 +184,7 @@ private struct Tail: RangeExpression {
     ]
 
     @Test func everyVerbIsInATable() async throws {
-        let symbols = try await PublicInterface.symbols(
-            of: "Interlock",
-            modulesIn: [
-                Compiler.products.appendingPathComponent("Modules"),
-                Compiler.root.appendingPathComponent("include"),
-            ]
-        )
+        let symbols = try await PublicInterface.symbols()
         let known = Set(Self.keepers + Self.byClosure + Self.readers)
         for (type, tabled) in [
             ("SafeArray", Self.ofArrays.map(\.name)), ("SafeDictionary", Self.ofDictionaries.map(\.name)),

@@ -8,8 +8,6 @@ import Synchronization
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
 @testable import InterlockSync
 
 /// The scenario: made once however many are first, adding is a write, reading is a copy.
@@ -107,35 +105,32 @@ private final class PhotoManager: Sendable {
         withExtendedLifetime(third) {}
     }
 
-    @Test func aChangeOfAnotherArrayIsReported() async {
-        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+    static let misuses = [
+        Misuse(
+            "SafeArray<Int>.Change.apply(to:)(): of 1 elements, those at 1..<2 are not there to be changed\n"
+        ) {
             var elements = [1]
             SafeArray<Int>.Change.removal(at: 1, elements: [2]).apply(to: &elements)
-        }
-        #expect(
-            result?.report.contains(
-                "SafeArray<Int>.Change.apply(to:)(): of 1 elements, those at 1..<2 are not there to be changed\n"
-            ) == true
-        )
-    }
-
-    @Test func aChangeAtNoIndexIsReportedToo() async {
-        let last = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        },
+        Misuse(
+            "of 1 elements, those at 9223372036854775807..<9223372036854775807 are not there to be changed\n"
+        ) {
             var elements = [1]
             SafeArray<Int>.Change.removal(at: .max, elements: [2]).apply(to: &elements)
-        }
-        #expect(
-            last?.report.contains(
-                "of 1 elements, those at 9223372036854775807..<9223372036854775807 are not there to be changed\n"
-            ) == true
-        )
-        let negative = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        },
+        Misuse("those at -9223372036854775808..<-9223372036854775808 are not") {
             var elements = [1]
             SafeArray<Int>.Change.insertion(at: .min, elements: [2]).apply(to: &elements)
+        },
+    ]
+
+    @Test(.serialized, .ownThreads, arguments: misuses.indices)
+    func aChangeOfAnotherArrayOrAtNoIndexIsReported(index: Int) async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            [index] in
+            try await SafeArrayChangesTests.misuses[index].program()
         }
-        #expect(
-            negative?.report.contains("those at -9223372036854775808..<-9223372036854775808 are not") == true
-        )
+        Self.misuses[index].expectReport(result)
     }
 
     @Test func whatLeavesEverythingEqualIsNotAnnounced() async {

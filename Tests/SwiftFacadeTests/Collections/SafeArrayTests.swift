@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SafeArray under many threads (scenarios 1, 2 and 4), its copies, and its answers to misuse.
+// SafeArray under many threads (scenarios 1, 2 and 4), its copies, and its answers to misuse. The conformance suite
+// tests that nothing is lost or torn.
 
 import Interlock
 import Synchronization
@@ -48,29 +49,6 @@ private let outOfRange: [(call: @Sendable () -> Void, name: String, sentence: St
 
 // contract: SafeArray
 @Suite struct SafeArrayTests {
-    @Test func nothingIsLostAndNothingTornUnderManyThreads() {
-        let array = SafeArray<String>()
-        let wrong = Atomic<Int>(0)
-        onThreads(4) { thread in
-            for step in 0..<2_000 {
-                array.append("element number \(step) of thread \(thread)")
-                if let last = array.last, !last.hasPrefix("element number ") {
-                    wrong.add(1, ordering: .relaxed)
-                }
-                if array[step].isEmpty || array.element(at: array.count - 1) == nil {
-                    wrong.add(1, ordering: .relaxed)
-                }
-            }
-        }
-        #expect(wrong.load(ordering: .relaxed) == 0)
-        #expect(array.count == 8_000)
-        #expect(Set(array.snapshot).count == 8_000)
-        for thread in 0..<4 {
-            let mine = array.filter { $0.hasSuffix(" \(thread)") }
-            #expect(mine == (0..<2_000).map { "element number \($0) of thread \(thread)" })
-        }
-    }
-
     /// Reading and appending are two steps: numbers may repeat; the count may not fall short.
     @Test func aThousandReadsAndAppendsGiveAThousandElements() {
         let array: SafeArray<Int> = [0]
@@ -135,6 +113,10 @@ private let outOfRange: [(call: @Sendable () -> Void, name: String, sentence: St
 
     // MARK: Copies
 
+    private func base(_ elements: [Int]) -> Int {
+        elements.withUnsafeBufferPointer { Int(bitPattern: $0.baseAddress) }
+    }
+
     /// The number of moves grows as the logarithm; a copy on every write would move every time.
     @Test func appendingReallocatesAsSeldomAsAnArray() {
         func addresses(_ append: (Int) -> Void, _ address: () -> Int) -> Int {
@@ -147,9 +129,6 @@ private let outOfRange: [(call: @Sendable () -> Void, name: String, sentence: St
                 last = now
             }
             return moves
-        }
-        func base(_ elements: [Int]) -> Int {
-            elements.withUnsafeBufferPointer { Int(bitPattern: $0.baseAddress) }
         }
         // The allocator may grow a block in place.
         var plain: [Int] = []
@@ -167,11 +146,8 @@ private let outOfRange: [(call: @Sendable () -> Void, name: String, sentence: St
 
     @Test func changesMadeInPlaceDoNotMoveTheStorage() {
         let array = SafeArray(0..<1_000)
-        func base() -> Int {
-            array.withReadLock { $0.withUnsafeBufferPointer { Int(bitPattern: $0.baseAddress) } }
-        }
         array[0] = 1  // the first write parts from the storage of the initial array
-        let before = base()
+        let before = array.withReadLock(base)
         array[1] = 7
         array[2] += 1
         array.swapAt(3, 4)
@@ -186,15 +162,12 @@ private let outOfRange: [(call: @Sendable () -> Void, name: String, sentence: St
         array.withWriteLock { $0[0] = 1 }
         array.removeAll(keepingCapacity: true)
         array.append(1)
-        #expect(base() == before)
+        #expect(array.withReadLock(base) == before)
     }
 
     @Test func aSnapshotSharesStorageAndDoesNotChange() {
         let array = SafeArray(0..<100)
         let snapshot = array.snapshot
-        func base(_ elements: [Int]) -> Int {
-            elements.withUnsafeBufferPointer { Int(bitPattern: $0.baseAddress) }
-        }
         #expect(array.withReadLock(base) == base(snapshot), "taking a snapshot copies nothing")
         array[0] = -1
         array.append(100)
@@ -301,30 +274,7 @@ private let outOfRange: [(call: @Sendable () -> Void, name: String, sentence: St
 
     // MARK: Misuse
 
-    @Test func anIndexOutOfRangeReportsIndexAndCount() async {
-        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            let array: SafeArray = [1, 2, 3]
-            _ = array[7]
-        }
-        let report = result?.report ?? ""
-        #expect(report.contains("interlock: SafeArray<Int>.subscript(0x"))
-        #expect(report.contains("index 7 is out of range; the array has 3 elements"))
-    }
-
-    @Test func aRangeOutOfRangeReportsRangeAndCount() async {
-        let closed = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            let array: SafeArray = [1]
-            array.removeSubrange(0..<2)
-        }
-        #expect(closed?.report.contains("range 0..<2 is out of range; the array has 1 element\n") == true)
-        let open = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            let array: SafeArray = [1]
-            _ = array[5...]
-        }
-        #expect(open?.report.contains("is out of range; the array has 1 element\n") == true)
-    }
-
-    @Test(.timeLimit(.minutes(10)), arguments: outOfRange.indices)
+    @Test(.serialized, .ownThreads, .timeLimit(.minutes(10)), arguments: outOfRange.indices)
     func everyOtherWayOutOfRangeIsReportedToo(index: Int) async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             [index] in
@@ -338,45 +288,61 @@ private let outOfRange: [(call: @Sendable () -> Void, name: String, sentence: St
         )
     }
 
-    @Test(.timeLimit(.minutes(10))) func enteringAnArrayFromItsOwnClosureIsReported() async {
-        let closure = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+    static let misuses = [
+        Misuse(
+            "interlock: SafeArray<Int>.subscript(0x",
+            "index 7 is out of range; the array has 3 elements"
+        ) {
+            let array: SafeArray = [1, 2, 3]
+            _ = array[7]
+        },
+        Misuse("range 0..<2 is out of range; the array has 1 element\n") {
+            let array: SafeArray = [1]
+            array.removeSubrange(0..<2)
+        },
+        Misuse("is out of range; the array has 1 element\n") {
+            let array: SafeArray = [1]
+            _ = array[5...]
+        },
+        // It is entered from a closure of its own.
+        Misuse("called from inside withWriteLock of the same object") {
             let array: SafeArray = [1]
             array.withWriteLock { _ in array.withReadLock { _ in } }
-        }
-        #expect(
-            closure?.report.contains("called from inside withWriteLock of the same object") == true
-        )
-        let element = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        },
+        Misuse("SafeArray<Int>.subscript") {
             let array: SafeArray = [1]
             array.withWriteLock { elements in elements[0] = array[0] }
-        }
-        #expect(element?.report.contains("SafeArray<Int>.subscript") == true)
-        let write = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        },
+        Misuse("called from inside withReadLock of the same object") {
             let array: SafeArray = [1]
             array.withReadLock { elements in array.append(elements[0]) }
-        }
-        #expect(write?.report.contains("called from inside withReadLock of the same object") == true)
-        let place = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        },
+        Misuse("called from inside subscript of the same object") {
             let array: SafeArray = [1, 2]
             swap(&array[0], &array[1])
-        }
-        #expect(place?.report.contains("called from inside subscript of the same object") == true)
+        },
         // Under the lock, unlike Sequence's form.
-        let looking = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        Misuse("called from inside first(where:) of the same object") {
             let array: SafeArray = [1, 2]
             _ = array.first { $0 == array.count }
-        }
-        #expect(looking?.report.contains("called from inside first(where:) of the same object") == true)
-        let asking = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        },
+        Misuse("called from inside contains(where:) of the same object") {
             let array: SafeArray = [1, 2]
             _ = array.contains { $0 == array.count }
-        }
-        #expect(asking?.report.contains("called from inside contains(where:) of the same object") == true)
-        let predicate = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        },
+        Misuse("called from inside removeAll(where:)") {
             let array: SafeArray = [1, 2]
             array.removeAll { $0 == array.count }
+        },
+    ]
+
+    @Test(.serialized, .ownThreads, .timeLimit(.minutes(10)), arguments: misuses.indices)
+    func misuseIsReported(index: Int) async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            [index] in
+            try await SafeArrayTests.misuses[index].program()
         }
-        #expect(predicate?.report.contains("called from inside removeAll(where:)") == true)
+        Self.misuses[index].expectReport(result)
     }
 
     @Test func otherArraysMayBeEnteredInAClosure() {

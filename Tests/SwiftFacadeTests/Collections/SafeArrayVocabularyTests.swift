@@ -90,13 +90,4 @@ import Testing
         #expect(array.count == 4)
         #expect(array.drain() == [1, 2, 3, 4] && array.isEmpty)
     }
-
-    @Test func aPredicateThatThrowsLeavesTheElementsAsTheyWere() {
-        struct Refused: Error {}
-        let array = SafeArray(0..<10)
-        #expect(throws: Refused.self) {
-            try array.removeAll { if $0 == 5 { throw Refused() } else { true } }
-        }
-        #expect(array.snapshot == Array(0..<10))
-    }
 }

@@ -29,20 +29,34 @@ import Testing
         #expect(roomy.capacity >= 100 && roomy.isEmpty && roomy.first == nil)
     }
 
-    @Test func aKeyThatComesTwiceIsReported() async {
-        let list = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+    static let misuses = [
+        Misuse(
+            "interlock: SafeDictionary<String, Int>.init(uniqueKeysWithValues:)(): the key a comes twice\n"
+        ) {
             _ = SafeDictionary(uniqueKeysWithValues: [("a", 1), ("a", 2)])
-        }
-        #expect(
-            list?.report.contains(
-                "interlock: SafeDictionary<String, Int>.init(uniqueKeysWithValues:)(): the key a comes twice\n"
-            ) == true
-        )
-        let literal = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        },
+        Misuse("init(dictionaryLiteral:)(): the key 7 comes twice\n") {
             let dictionary: SafeDictionary<Int, Int> = [7: 1, 7: 2]
             _ = dictionary
+        },
+        // It is entered from a closure of its own.
+        Misuse("called from inside value(forKey:orInsert:) of the same object") {
+            let dictionary: SafeDictionary<Int, Int> = [:]
+            _ = dictionary.value(forKey: 1, orInsert: dictionary[2] ?? 0)
+        },
+        Misuse {
+            let dictionary: SafeDictionary<Int, Int> = [1: 1]
+            dictionary[1, default: 0] += dictionary.withWriteLock { _ in dictionary.count }
+        },
+    ]
+
+    @Test(.serialized, .ownThreads, .timeLimit(.minutes(10)), arguments: misuses.indices)
+    func misuseIsReported(index: Int) async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            [index] in
+            try await SafeDictionaryTests.misuses[index].program()
         }
-        #expect(literal?.report.contains("init(dictionaryLiteral:)(): the key 7 comes twice\n") == true)
+        Self.misuses[index].expectReport(result)
     }
 
     @Test func aMissingValueIsComputedOnceHoweverManyAsk() {
@@ -178,21 +192,6 @@ import Testing
             #expect(counter.living == 6)
         }
         #expect(counter.living == 0)
-    }
-
-    @Test(.timeLimit(.minutes(10))) func enteringADictionaryFromItsOwnClosureIsReported() async {
-        let computing = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            let dictionary: SafeDictionary<Int, Int> = [:]
-            _ = dictionary.value(forKey: 1, orInsert: dictionary[2] ?? 0)
-        }
-        #expect(
-            computing?.report.contains("called from inside value(forKey:orInsert:) of the same object")
-                == true
-        )
-        await #expect(processExitsWith: .failure) {
-            let dictionary: SafeDictionary<Int, Int> = [1: 1]
-            dictionary[1, default: 0] += dictionary.withWriteLock { _ in dictionary.count }
-        }
     }
 }
 

@@ -5,7 +5,7 @@
 import PureSwift
 import Synchronization
 import Testing
-
+// contract: MPMCRing
 @Suite("conformance: rings for many", .serialized)
 struct MPMCConformance {
     @Test(arguments: Subjects.mpmcRings, ringCapacities)
@@ -168,6 +168,7 @@ struct MPMCConformance {
             }
             try await crew.run()
             #expect(pushed.entries.sorted() == popped.entries.sorted(), "round \(round)")
+            #expect(ring.tryPop() == nil && ring.count == 0, "round \(round)")
         }
         #expect(ledger.balance == 0)
     }

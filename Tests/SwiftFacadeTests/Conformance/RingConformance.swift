@@ -8,7 +8,7 @@ import Synchronization
 import Testing
 
 let ringCapacities = [1, 2, 3, 64]
-// contract: MPMCRing, PopResult
+// contract: MPMCRing, PopResult, SPSCRing
 @Suite("conformance: rings", .serialized)
 struct RingConformance {
     @Test(arguments: Subjects.rings, ringCapacities)

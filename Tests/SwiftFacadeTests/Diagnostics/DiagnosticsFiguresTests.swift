@@ -6,9 +6,6 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 // contract: Diagnostics
 @Suite("Diagnostics, figures and hangs")
 struct DiagnosticsFiguresTests {

@@ -6,9 +6,6 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 
 /// The reports of this process, from here on.
 func keepReports() -> SafeArray<Diagnostics.Report> {

@@ -216,14 +216,34 @@ func fuzz<Verb: RawRepresentable & CaseIterable & Sendable>(
 protocol FuzzPlay {
     associatedtype Verb: RawRepresentable<String> & CaseIterable & Sendable
     associatedtype Contents: Equatable & Sendable
+    associatedtype Subject
     init(seed: UInt64)
     var items: ItemSource { get }
-    var model: Contents { get }
+    var subject: Subject { get }
+    var model: Contents { get set }
     var subscriptions: [(ChangeSubscription, Replayed<Contents>)] { get }
     /// The observed verbs that run a closure.
     static var withClosures: [Verb] { get }
     var thrown: ThrownVerbs { get set }
     mutating func play(_ step: FuzzStep<Verb>) throws(Mismatch)
+}
+
+extension FuzzPlay {
+    /// A verb whose closures may throw, and its model.
+    mutating func playBoth<Answer: Equatable>(
+        _ step: FuzzStep<Verb>,
+        _ verb: (Subject, Pass) throws -> Answer,
+        _ change: (inout Contents, Pass) throws -> Answer
+    ) throws(Mismatch) {
+        let subject = subject
+        var changed = model
+        defer { model = changed }
+        try thrown.agree(step, isObserved: !subscriptions.isEmpty) { pass in
+            try verb(subject, pass)
+        } _: { pass in
+            try change(&changed, pass)
+        }
+    }
 }
 
 /// Plays sequences on a collection, until each verb with a closure has thrown in an observed one. At the end the copies

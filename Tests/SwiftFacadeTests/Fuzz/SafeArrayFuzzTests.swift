@@ -30,6 +30,7 @@ import Testing
     private struct Play: FuzzPlay {
         var items = ItemSource()
         let array: SafeArray<Item>
+        var subject: SafeArray<Item> { array }
         var model: [Item]
         var subscriptions: [(ChangeSubscription, Replayed<[Item]>)] = []
         static let withClosures: [Verb] = [
@@ -49,13 +50,10 @@ import Testing
 
         mutating func subscribe() {
             let copy = Replayed(array.snapshot)
-            subscriptions.append(
-                (
-                    array.changes(deliverOn: queue) { change in
-                        copy.apply { contents throws(Mismatch) in try Self.replay(change, onto: &contents) }
-                    }, copy
-                )
-            )
+            let subscription = array.changes(deliverOn: queue) { change in
+                copy.apply { contents throws(Mismatch) in try Self.replay(change, onto: &contents) }
+            }
+            subscriptions.append((subscription, copy))
         }
 
         static func replay(_ change: SafeArray<Item>.Change, onto contents: inout [Item]) throws(Mismatch) {
@@ -116,22 +114,6 @@ import Testing
                 if subscriptions.count < 2 { subscribe() }
             }
             try agreeByIdentity("the array", array.snapshot, model)
-        }
-
-        /// A verb whose closures may throw, and its model.
-        private mutating func playBoth<Answer: Equatable>(
-            _ step: Step,
-            _ verb: (SafeArray<Item>, Pass) throws -> Answer,
-            _ change: (inout [Item], Pass) throws -> Answer
-        ) throws(Mismatch) {
-            let array = array
-            var changed = model
-            defer { model = changed }
-            try thrown.agree(step, isObserved: !subscriptions.isEmpty) { pass in
-                try verb(array, pass)
-            } _: { pass in
-                try change(&changed, pass)
-            }
         }
 
         private mutating func add(_ step: Step) throws(Mismatch) {
@@ -332,39 +314,16 @@ import Testing
             switch step.verb {
             case .rangeRead:
                 try agreeByIdentity("the range", array[range], Array(model[range]))
-                try agreeByIdentity(
-                    "the range",
-                    array[range.lowerBound...],
-                    Array(model[range.lowerBound...])
-                )
-                try agreeByIdentity(
-                    "the range",
-                    array[..<range.upperBound],
-                    Array(model[..<range.upperBound])
-                )
+                let (low, high, count) = (range.lowerBound, range.upperBound, range.count)
+                try agreeByIdentity("the range", array[low...], Array(model[low...]))
+                try agreeByIdentity("the range", array[..<high], Array(model[..<high]))
                 if let index = step.index(in: model.count) {
                     try agreeByIdentity("the range", array[...index], Array(model[...index]))
                 }
-                try agreeByIdentity(
-                    "the prefix",
-                    array.prefix(range.count + 1),
-                    Array(model.prefix(range.count + 1))
-                )
-                try agreeByIdentity(
-                    "the suffix",
-                    array.suffix(range.count + 1),
-                    Array(model.suffix(range.count + 1))
-                )
-                try agreeByIdentity(
-                    "the rest",
-                    array.dropFirst(range.count),
-                    Array(model.dropFirst(range.count))
-                )
-                try agreeByIdentity(
-                    "the rest",
-                    array.dropLast(range.count),
-                    Array(model.dropLast(range.count))
-                )
+                try agreeByIdentity("the prefix", array.prefix(count + 1), Array(model.prefix(count + 1)))
+                try agreeByIdentity("the suffix", array.suffix(count + 1), Array(model.suffix(count + 1)))
+                try agreeByIdentity("the rest", array.dropFirst(count), Array(model.dropFirst(count)))
+                try agreeByIdentity("the rest", array.dropLast(count), Array(model.dropLast(count)))
             case .rangeAssign:
                 array[range] = new
                 model.replaceSubrange(range, with: new)

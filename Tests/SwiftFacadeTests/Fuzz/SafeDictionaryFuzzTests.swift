@@ -24,6 +24,7 @@ import Testing
     private struct Play: FuzzPlay {
         var items = ItemSource()
         let dictionary: SafeDictionary<Item, Item>
+        var subject: SafeDictionary<Item, Item> { dictionary }
         var model: Contents = [:]
         var subscriptions: [(ChangeSubscription, Replayed<Contents>)] = []
         static let withClosures: [Verb] = [
@@ -44,13 +45,10 @@ import Testing
 
         mutating func subscribe() {
             let copy = Replayed(dictionary.snapshot)
-            subscriptions.append(
-                (
-                    dictionary.changes(deliverOn: queue) { change in
-                        copy.apply { contents throws(Mismatch) in try Self.replay(change, onto: &contents) }
-                    }, copy
-                )
-            )
+            let subscription = dictionary.changes(deliverOn: queue) { change in
+                copy.apply { contents throws(Mismatch) in try Self.replay(change, onto: &contents) }
+            }
+            subscriptions.append((subscription, copy))
         }
 
         static func replay(_ change: SafeDictionary<Item, Item>.Change, onto contents: inout Contents)
@@ -150,22 +148,6 @@ import Testing
                 } _: { model, pass in
                     model[key] == nil ? nil : try replace(&model[key]!, with: value, pass)
                 }
-            }
-        }
-
-        /// A verb whose closures may throw, and its model.
-        private mutating func playBoth<Answer: Equatable>(
-            _ step: FuzzStep<Verb>,
-            _ verb: (SafeDictionary<Item, Item>, Pass) throws -> Answer,
-            _ change: (inout Contents, Pass) throws -> Answer
-        ) throws(Mismatch) {
-            let dictionary = dictionary
-            var changed = model
-            defer { model = changed }
-            try thrown.agree(step, isObserved: !subscriptions.isEmpty) { pass in
-                try verb(dictionary, pass)
-            } _: { pass in
-                try change(&changed, pass)
             }
         }
 

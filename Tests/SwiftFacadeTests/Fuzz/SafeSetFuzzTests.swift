@@ -20,6 +20,7 @@ import Testing
     private struct Play: FuzzPlay {
         var items = ItemSource()
         let set: SafeSet<Item>
+        var subject: SafeSet<Item> { self.set }
         var model: Set<Item>
         var subscriptions: [(ChangeSubscription, Replayed<Set<Item>>)] = []
         static let withClosures: [Verb] = [.removeAllWhere, .write]
@@ -35,13 +36,10 @@ import Testing
 
         mutating func subscribe() {
             let copy = Replayed(set.snapshot)
-            subscriptions.append(
-                (
-                    set.changes(deliverOn: queue) { change in
-                        copy.apply { contents throws(Mismatch) in try Self.replay(change, onto: &contents) }
-                    }, copy
-                )
-            )
+            let subscription = set.changes(deliverOn: queue) { change in
+                copy.apply { contents throws(Mismatch) in try Self.replay(change, onto: &contents) }
+            }
+            subscriptions.append((subscription, copy))
         }
 
         static func replay(_ change: SafeSet<Item>.Change, onto contents: inout Set<Item>) throws(Mismatch) {
@@ -138,22 +136,6 @@ import Testing
                 } _: { model, pass in
                     try change(&model, pass)
                 }
-            }
-        }
-
-        /// A verb whose closures may throw, and its model.
-        private mutating func playBoth<Answer: Equatable>(
-            _ step: FuzzStep<Verb>,
-            _ verb: (SafeSet<Item>, Pass) throws -> Answer,
-            _ change: (inout Set<Item>, Pass) throws -> Answer
-        ) throws(Mismatch) {
-            let set = set
-            var changed = model
-            defer { model = changed }
-            try thrown.agree(step, isObserved: !subscriptions.isEmpty) { pass in
-                try verb(set, pass)
-            } _: { pass in
-                try change(&changed, pass)
             }
         }
 

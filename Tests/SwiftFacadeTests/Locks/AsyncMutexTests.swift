@@ -8,13 +8,11 @@ import Synchronization
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
 @testable import InterlockSync
 // contract: AsyncMutex
 @Suite(.timeLimit(.minutes(10))) struct AsyncMutexTests {
     /// A task that holds a mutex, suspended, until it is let go.
-    private struct Holder {
+    struct Holder {
         private let end = Latch(count: 1)
         private let task: Task<Void, any Error>
 
@@ -113,37 +111,6 @@ import Interlock
         #expect(await mutex.withLockIfAvailable { $0 } == 0)
     }
 
-    /// Runs jobs on any thread; once armed, it keeps the next one back until opened.
-    private final class Gate: TaskExecutor {
-        private struct State {
-            var isArmed = false
-            var held: UnownedJob?
-        }
-        private let state = VisibleMutex(State())
-
-        var holdsOne: Bool { state.withLock { $0.held != nil } }
-
-        func arm() { state.withLock { $0.isArmed = true } }
-
-        func open() {
-            if let job = state.withLock({ $0.held.take() }) { run(job) }
-        }
-
-        func enqueue(_ job: consuming ExecutorJob) {
-            let job = UnownedJob(job)
-            let isHeld = state.withLock { state in
-                guard state.isArmed else { return false }
-                state = State(held: job)
-                return true
-            }
-            if !isHeld { run(job) }
-        }
-
-        private func run(_ job: UnownedJob) {
-            DispatchQueue.global().async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
-        }
-    }
-
     /// holder: [ holds ························ lets go ]
     /// task:     finds it held, leaves its actor           joins no queue: [ takes it ]
     @Test func aMutexGivenUpBeforeATaskJoinsTheQueueIsTaken() async throws {
@@ -151,12 +118,12 @@ import Interlock
         let holder = try await Holder(of: mutex)
         let gate = Gate()
         @MainActor @Sendable func change() async throws -> Bool {
-            gate.arm()
+            gate.close()
             let changed: Void? = try await mutex.withLock(timeout: .seconds(60)) { $0 += 1 }
             return changed != nil
         }
         let task = Task(executorPreference: gate) { try await change() }
-        #expect(await eventuallySuspending { gate.holdsOne })
+        #expect(await eventuallySuspending { gate.isKeepingOne })
         #expect(mutex.waiterCount == 0)
         try await holder.letGo()
         gate.open()

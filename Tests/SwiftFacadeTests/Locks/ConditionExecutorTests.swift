@@ -9,69 +9,6 @@ import Testing
 import Interlock
 
 @Suite(.timeLimit(.minutes(10))) struct ConditionExecutorTests {
-    /// Runs jobs; while it is closed it keeps them, and stalls the thread that brings one, if that is asked for.
-    private final class Gate: TaskExecutor {
-        private let kept = Mutex<[UnownedJob]?>(nil)
-        private let stalling = Mutex<(isReached: Event, end: Event)?>(nil)
-        private let running = Atomic<Int>(0)
-
-        /// Its tasks are suspended.
-        var isIdle: Bool { running.load(ordering: .acquiring) == 0 }
-
-        var isKeepingOne: Bool { kept.withLock { $0?.isEmpty == false } }
-
-        func close(stalling events: (isReached: Event, end: Event)? = nil) {
-            stalling.withLock { $0 = events }
-            kept.withLock { $0 = [] }
-        }
-
-        func open() { for job in kept.withLock({ $0.take() }) ?? [] { run(job) } }
-
-        func enqueue(_ job: consuming ExecutorJob) {
-            let job = UnownedJob(job)
-            let isKept = kept.withLock { kept in
-                kept?.append(job)
-                return kept != nil
-            }
-            if !isKept { return run(job) }
-            if let events = stalling.withLock({ $0.take() }) {
-                events.isReached.happen()
-                events.end.wait()
-            }
-        }
-
-        private func run(_ job: UnownedJob) {
-            running.add(1, ordering: .relaxed)
-            DispatchQueue.global().async {
-                job.runSynchronously(on: self.asUnownedTaskExecutor())
-                self.running.subtract(1, ordering: .releasing)
-            }
-        }
-
-        /// A task that has begun to wait, on this executor.
-        func waiter(
-            of subject: ConditionSubject,
-            until deadline: ContinuousClock.Instant? = nil,
-            for predicate: @escaping ConditionSubject.Predicate,
-            _ body: @escaping ConditionSubject.Body
-        ) async -> Task<Bool, any Error> {
-            let judged = Pointer(Atomic<Int>(0))
-            let task = Task(executorPreference: self) {
-                try await subject.suspend(
-                    {
-                        judged.value.add(1, ordering: .acquiringAndReleasing)
-                        return predicate($0)
-                    },
-                    deadline,
-                    body
-                )
-            }
-            #expect(await eventuallySuspending { judged.value.load(ordering: .acquiring) > 0 })
-            await subject.change { _ in }
-            return task
-        }
-    }
-
     /// task:    waits        is woken, and has no thread    [ has one: waits again ]   [ is served ]
     /// thread:  waits        [ is served ]
     /// writer:         changes                                                  changes
@@ -79,7 +16,7 @@ import Interlock
     @Test func aWokenTaskWithoutAThreadHoldsUpNoThread() async throws {
         let subject = ConditionSubject.writing
         let gate = Gate()
-        let task = await gate.waiter(of: subject, for: { $0 > 0 }) { $0 -= 1 }
+        let task = await subject.waiter(on: gate, for: { $0 > 0 }) { $0 -= 1 }
         let thread = await subject.waiter(inThread: true, for: { $0 > 0 }) { $0 -= 1 }
         gate.close()
         await subject.change { $0 = 1 }
@@ -98,7 +35,7 @@ import Interlock
     func aCancelledTaskWithoutAThreadHoldsUpNone(_ kind: ConditionSubject.Kind) async throws {
         let subject = kind.make()
         let gate = Gate()
-        let task = await gate.waiter(of: subject, for: { $0 > 0 }) { $0 -= 1 }
+        let task = await subject.waiter(on: gate, for: { $0 > 0 }) { $0 -= 1 }
         let thread = await subject.waiter(inThread: true, for: { $0 > 0 }) { $0 -= 1 }
         gate.close()
         task.cancel()
@@ -115,7 +52,7 @@ import Interlock
     func aTaskCancelledBeforeTheChangeHasNotRun(_ kind: ConditionSubject.Kind) async throws {
         let subject = kind.make()
         let gate = Gate()
-        let task = await gate.waiter(of: subject, for: { $0 > 0 }) { _ in Issue.record("ran") }
+        let task = await subject.waiter(on: gate, for: { $0 > 0 }) { _ in Issue.record("ran") }
         #expect(await eventuallySuspending { gate.isIdle })
         gate.close()
         task.cancel()
@@ -164,7 +101,7 @@ import Interlock
         let subject = ConditionSubject.reading
         let gate = Gate()
         let events = (isReached: Event(), end: Event())
-        let first = await gate.waiter(of: subject, for: { $0 > 0 }) { _ in }
+        let first = await subject.waiter(on: gate, for: { $0 > 0 }) { _ in }
         let second = await subject.waiter(inThread: false, for: { $0 > 0 }) { _ in }
         gate.close(stalling: events)
         let writer = Task.detached {

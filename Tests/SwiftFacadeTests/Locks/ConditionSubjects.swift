@@ -64,6 +64,28 @@ struct ConditionSubject: Sendable {
         return task
     }
 
+    /// A task that has begun to wait, on an executor.
+    func waiter(
+        on executor: any TaskExecutor,
+        for predicate: @escaping Predicate,
+        _ body: @escaping Body
+    ) async -> Task<Bool, any Error> {
+        let isJudged = Pointer(Atomic<Bool>(false))
+        let task = Task(executorPreference: executor) {
+            try await suspend(
+                {
+                    isJudged.value.store(true, ordering: .releasing)
+                    return predicate($0)
+                },
+                nil,
+                body
+            )
+        }
+        #expect(await eventuallySuspending { isJudged.value.load(ordering: .acquiring) })
+        await change { _ in }
+        return task
+    }
+
     /// How one is made: each test case has its own.
     enum Kind: CaseIterable {
         case writing, reading, mutex, asyncMutex, array, dictionary, set
@@ -85,9 +107,6 @@ struct ConditionSubject: Sendable {
     }
 }
 
-/// Whether a closure that returns nothing has run.
-private func isSome(_ answer: Void?) -> Bool { answer != nil }
-
 /// A noncopyable value with several owners.
 final class Pointer<Value: ~Copyable & Sendable>: Sendable {
     let value: Value
@@ -95,30 +114,55 @@ final class Pointer<Value: ~Copyable & Sendable>: Sendable {
 }
 
 extension ConditionSubject {
+    private typealias Wait = @Sendable (@escaping Predicate, @escaping Body) throws -> Void
+    private typealias Suspension = @Sendable (@escaping Predicate, @escaping Body) async throws -> Void
+    /// `nil`: the limit has passed.
+    private typealias LimitedWait =
+        @Sendable (@escaping Predicate, ContinuousClock.Instant, @escaping Body) throws -> Void?
+    private typealias LimitedSuspension =
+        @Sendable (@escaping Predicate, ContinuousClock.Instant, @escaping Body) async throws -> Void?
+
+    /// Of a type with all forms.
+    private init(
+        _ name: String,
+        change: @escaping @Sendable (@escaping @Sendable (inout Int) -> Void) async -> Void,
+        block: @escaping Wait,
+        blockUntil: @escaping LimitedWait,
+        suspend: @escaping Suspension,
+        suspendUntil: @escaping LimitedSuspension,
+        isExclusive: Bool = true
+    ) {
+        self.init(
+            name: name,
+            change: change,
+            block: { predicate, deadline, body in
+                if let deadline { return try blockUntil(predicate, deadline, body) != nil }
+                try block(predicate, body)
+                return true
+            },
+            suspend: { predicate, deadline, body in
+                if let deadline { return try await suspendUntil(predicate, deadline, body) != nil }
+                try await suspend(predicate, body)
+                return true
+            },
+            isExclusive: isExclusive
+        )
+    }
+
     static var writing: ConditionSubject {
         let shared = SharedReadWriteLock(0)
         return ConditionSubject(
-            name: "ReadWriteLock, writing",
+            "ReadWriteLock, writing",
             change: { body in shared.withWriteLock { body(&$0) } },
-            block: { predicate, deadline, body in
-                guard let deadline else {
-                    try shared.lock.withWriteLock(when: { predicate($0) }) { try body(&$0) }
-                    return true
-                }
-                return isSome(
-                    try shared.lock.withWriteLock(when: { predicate($0) }, until: deadline) { try body(&$0) }
-                )
+            block: { holds, body in try shared.lock.withWriteLock(when: { holds($0) }) { try body(&$0) } },
+            blockUntil: { holds, limit, body in
+                try shared.lock.withWriteLock(when: { holds($0) }, until: limit) { try body(&$0) }
             },
-            suspend: { predicate, deadline, body in
-                guard let deadline else {
-                    try await shared.lock.withWriteLock(when: { predicate($0) }) { try body(&$0) }
-                    return true
-                }
-                return isSome(
-                    try await shared.lock.withWriteLock(when: { predicate($0) }, until: deadline) {
-                        try body(&$0)
-                    }
-                )
+            suspend: { holds, body in
+                try await shared.lock.withWriteLock(when: { holds($0) }) { try body(&$0) }
+            },
+            suspendUntil: { holds, limit, body in
+                try await shared.lock.withWriteLock(when: { holds($0) }, until: limit) { try body(&$0) }
             }
         )
     }
@@ -126,38 +170,24 @@ extension ConditionSubject {
     /// Its bodies change a copy.
     static var reading: ConditionSubject {
         let shared = SharedReadWriteLock(0)
+        @Sendable func onCopy(_ number: Int, _ body: Body) throws {
+            var copy = number
+            try body(&copy)
+        }
         return ConditionSubject(
-            name: "ReadWriteLock, reading",
+            "ReadWriteLock, reading",
             change: { body in shared.withWriteLock { body(&$0) } },
-            block: { predicate, deadline, body in
-                guard let deadline else {
-                    try shared.lock.withReadLock(when: { predicate($0) }) {
-                        var copy = $0
-                        try body(&copy)
-                    }
-                    return true
-                }
-                return isSome(
-                    try shared.lock.withReadLock(when: { predicate($0) }, until: deadline) {
-                        var copy = $0
-                        try body(&copy)
-                    }
-                )
+            block: { holds, body in
+                try shared.lock.withReadLock(when: { holds($0) }) { try onCopy($0, body) }
             },
-            suspend: { predicate, deadline, body in
-                guard let deadline else {
-                    try await shared.lock.withReadLock(when: { predicate($0) }) {
-                        var copy = $0
-                        try body(&copy)
-                    }
-                    return true
-                }
-                return isSome(
-                    try await shared.lock.withReadLock(when: { predicate($0) }, until: deadline) {
-                        var copy = $0
-                        try body(&copy)
-                    }
-                )
+            blockUntil: { holds, limit, body in
+                try shared.lock.withReadLock(when: { holds($0) }, until: limit) { try onCopy($0, body) }
+            },
+            suspend: { holds, body in
+                try await shared.lock.withReadLock(when: { holds($0) }) { try onCopy($0, body) }
+            },
+            suspendUntil: { holds, limit, body in
+                try await shared.lock.withReadLock(when: { holds($0) }, until: limit) { try onCopy($0, body) }
             },
             isExclusive: false
         )
@@ -166,27 +196,17 @@ extension ConditionSubject {
     static var mutex: ConditionSubject {
         let shared = Pointer(PriorityInheritingMutex(0))
         return ConditionSubject(
-            name: "PriorityInheritingMutex",
+            "PriorityInheritingMutex",
             change: { body in try! await Task { try await shared.value.withLock { body(&$0) } }.value },
-            block: { predicate, deadline, body in
-                guard let deadline else {
-                    try shared.value.withLock(when: { predicate($0) }) { try body(&$0) }
-                    return true
-                }
-                return isSome(
-                    try shared.value.withLock(when: { predicate($0) }, until: deadline) { try body(&$0) }
-                )
+            block: { holds, body in try shared.value.withLock(when: { holds($0) }) { try body(&$0) } },
+            blockUntil: { holds, limit, body in
+                try shared.value.withLock(when: { holds($0) }, until: limit) { try body(&$0) }
             },
-            suspend: { predicate, deadline, body in
-                guard let deadline else {
-                    try await shared.value.withLock(when: { predicate($0) }) { try body(&$0) }
-                    return true
-                }
-                return isSome(
-                    try await shared.value.withLock(when: { predicate($0) }, until: deadline) {
-                        try body(&$0)
-                    }
-                )
+            suspend: { holds, body in
+                try await shared.value.withLock(when: { holds($0) }) { try body(&$0) }
+            },
+            suspendUntil: { holds, limit, body in
+                try await shared.value.withLock(when: { holds($0) }, until: limit) { try body(&$0) }
             }
         )
     }
@@ -202,9 +222,9 @@ extension ConditionSubject {
                     try await mutex.withLock(when: { predicate($0) }) { try body(&$0) }
                     return true
                 }
-                return isSome(
+                let answer: Void? =
                     try await mutex.withLock(when: { predicate($0) }, until: deadline) { try body(&$0) }
-                )
+                return answer != nil
             }
         )
     }
@@ -212,27 +232,17 @@ extension ConditionSubject {
     static var array: ConditionSubject {
         let array = SafeArray([0])
         return ConditionSubject(
-            name: "SafeArray",
+            "SafeArray",
             change: { body in array.update(at: 0) { body(&$0) } },
-            block: { predicate, deadline, body in
-                guard let deadline else {
-                    try array.withWriteLock(when: { predicate($0[0]) }) { try body(&$0[0]) }
-                    return true
-                }
-                return isSome(
-                    try array.withWriteLock(when: { predicate($0[0]) }, until: deadline) { try body(&$0[0]) }
-                )
+            block: { holds, body in try array.withWriteLock(when: { holds($0[0]) }) { try body(&$0[0]) } },
+            blockUntil: { holds, limit, body in
+                try array.withWriteLock(when: { holds($0[0]) }, until: limit) { try body(&$0[0]) }
             },
-            suspend: { predicate, deadline, body in
-                guard let deadline else {
-                    try await array.withWriteLock(when: { predicate($0[0]) }) { try body(&$0[0]) }
-                    return true
-                }
-                return isSome(
-                    try await array.withWriteLock(when: { predicate($0[0]) }, until: deadline) {
-                        try body(&$0[0])
-                    }
-                )
+            suspend: { holds, body in
+                try await array.withWriteLock(when: { holds($0[0]) }) { try body(&$0[0]) }
+            },
+            suspendUntil: { holds, limit, body in
+                try await array.withWriteLock(when: { holds($0[0]) }, until: limit) { try body(&$0[0]) }
             }
         )
     }
@@ -240,29 +250,21 @@ extension ConditionSubject {
     static var dictionary: ConditionSubject {
         let dictionary = SafeDictionary(["n": 0])
         return ConditionSubject(
-            name: "SafeDictionary",
+            "SafeDictionary",
             change: { body in dictionary.update(forKey: "n") { body(&$0) } },
-            block: { predicate, deadline, body in
-                guard let deadline else {
-                    try dictionary.withWriteLock(when: { predicate($0["n"]!) }) { try body(&$0["n"]!) }
-                    return true
-                }
-                return isSome(
-                    try dictionary.withWriteLock(when: { predicate($0["n"]!) }, until: deadline) {
-                        try body(&$0["n"]!)
-                    }
-                )
+            block: { holds, body in
+                try dictionary.withWriteLock(when: { holds($0["n"]!) }) { try body(&$0["n"]!) }
             },
-            suspend: { predicate, deadline, body in
-                guard let deadline else {
-                    try await dictionary.withWriteLock(when: { predicate($0["n"]!) }) { try body(&$0["n"]!) }
-                    return true
+            blockUntil: { holds, limit, body in
+                try dictionary.withWriteLock(when: { holds($0["n"]!) }, until: limit) { try body(&$0["n"]!) }
+            },
+            suspend: { holds, body in
+                try await dictionary.withWriteLock(when: { holds($0["n"]!) }) { try body(&$0["n"]!) }
+            },
+            suspendUntil: { holds, limit, body in
+                try await dictionary.withWriteLock(when: { holds($0["n"]!) }, until: limit) {
+                    try body(&$0["n"]!)
                 }
-                return isSome(
-                    try await dictionary.withWriteLock(when: { predicate($0["n"]!) }, until: deadline) {
-                        try body(&$0["n"]!)
-                    }
-                )
             }
         )
     }
@@ -276,29 +278,21 @@ extension ConditionSubject {
             try body(&number)
         }
         return ConditionSubject(
-            name: "SafeSet",
+            "SafeSet",
             change: { body in set.withWriteLock { try! replace(&$0, body) } },
-            block: { predicate, deadline, body in
-                guard let deadline else {
-                    try set.withWriteLock(when: { predicate($0.first!) }) { try replace(&$0, body) }
-                    return true
-                }
-                return isSome(
-                    try set.withWriteLock(when: { predicate($0.first!) }, until: deadline) {
-                        try replace(&$0, body)
-                    }
-                )
+            block: { holds, body in
+                try set.withWriteLock(when: { holds($0.first!) }) { try replace(&$0, body) }
             },
-            suspend: { predicate, deadline, body in
-                guard let deadline else {
-                    try await set.withWriteLock(when: { predicate($0.first!) }) { try replace(&$0, body) }
-                    return true
+            blockUntil: { holds, limit, body in
+                try set.withWriteLock(when: { holds($0.first!) }, until: limit) { try replace(&$0, body) }
+            },
+            suspend: { holds, body in
+                try await set.withWriteLock(when: { holds($0.first!) }) { try replace(&$0, body) }
+            },
+            suspendUntil: { holds, limit, body in
+                try await set.withWriteLock(when: { holds($0.first!) }, until: limit) {
+                    try replace(&$0, body)
                 }
-                return isSome(
-                    try await set.withWriteLock(when: { predicate($0.first!) }, until: deadline) {
-                        try replace(&$0, body)
-                    }
-                )
             }
         )
     }

@@ -8,7 +8,6 @@ import Synchronization
 import Testing
 
 import Interlock
-@testable import InterlockSync
 
 // contract: ReadWriteLock, PriorityInheritingMutex, AsyncMutex, SafeArray, SafeDictionary, SafeSet
 @Suite(.timeLimit(.minutes(10))) struct ConditionTests {
@@ -181,19 +180,7 @@ import Interlock
                 if number == own { judgedTrue.withLock { $0[own] += 1 } }
                 return number == own
             }
-            let isJudged = Pointer(Atomic<Bool>(false))
-            tasks.append(
-                Task(executorPreference: executors[own]) {
-                    try await subject.suspend(
-                        {
-                            isJudged.value.store(true, ordering: .releasing)
-                            return predicate($0)
-                        },
-                        nil
-                    ) { _ in }
-                }
-            )
-            #expect(await eventuallySuspending { isJudged.value.load(ordering: .acquiring) })
+            tasks.append(await subject.waiter(on: executors[own], for: predicate) { _ in })
         }
         #expect(await eventuallySuspending { executors.dropFirst().allSatisfy(\.isIdle) })
         for executor in executors { executor.reset() }
@@ -215,21 +202,8 @@ import Interlock
         let executors = (0..<4).map { _ in ResumptionCounter() }
         var tasks: [Task<Bool, any Error>] = []
         for executor in executors {
-            let isJudged = Pointer(Atomic<Bool>(false))
-            tasks.append(
-                Task(executorPreference: executor) {
-                    try await subject.suspend(
-                        {
-                            isJudged.value.store(true, ordering: .releasing)
-                            return $0 > 0
-                        },
-                        nil
-                    ) { $0 -= 1 }
-                }
-            )
-            #expect(
-                await eventuallySuspending { isJudged.value.load(ordering: .acquiring) && executor.isIdle }
-            )
+            tasks.append(await subject.waiter(on: executor, for: { $0 > 0 }) { $0 -= 1 })
+            #expect(await eventuallySuspending { executor.isIdle })
         }
         for (served, task) in tasks.enumerated() {
             let others = executors[(served + 1)...]

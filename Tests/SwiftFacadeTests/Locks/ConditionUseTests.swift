@@ -7,7 +7,6 @@ import Synchronization
 import Testing
 
 import Interlock
-@testable import InterlockPool
 @testable import InterlockSync
 
 /// The guide's: at most `capacity` elements between threads and tasks, first in, first out.
@@ -31,30 +30,6 @@ private final class BoundedBuffer<Element: Sendable>: Sendable {
 
     func take() async throws -> Element {
         try await elements.withWriteLock(when: { !$0.isEmpty }) { $0.removeFirst() }
-    }
-}
-
-/// The same under a mutex.
-private final class MutexBuffer<Element: Sendable>: Sendable {
-    private let elements = PriorityInheritingMutex<[Element]>([])
-    private let capacity: Int
-
-    init(capacity: Int) { self.capacity = capacity }
-
-    func put(_ element: Element) {
-        elements.withLock(when: { [capacity] in $0.count < capacity }) { $0.append(element) }
-    }
-
-    func put(_ element: Element) async throws {
-        try await elements.withLock(when: { [capacity] in $0.count < capacity }) { $0.append(element) }
-    }
-
-    func take() -> Element {
-        elements.withLock(when: { !$0.isEmpty }) { $0.removeFirst() }
-    }
-
-    func take() async throws -> Element {
-        try await elements.withLock(when: { !$0.isEmpty }) { $0.removeFirst() }
     }
 }
 
@@ -113,13 +88,15 @@ private final class MutexBuffer<Element: Sendable>: Sendable {
 
     // contract: PriorityInheritingMutex
     @Test(arguments: [1, 3]) func eachElementOfAMutexBufferIsMovedOnce(capacity: Int) async throws {
-        let buffer = MutexBuffer<Counted>(capacity: capacity)
+        let elements = Pointer(PriorityInheritingMutex([Counted]()))
         try await move(
             1_000,
-            put: { buffer.put($0) },
-            putSuspending: { try await buffer.put($0) },
-            take: { buffer.take() },
-            takeSuspending: { try await buffer.take() }
+            put: { new in elements.value.withLock(when: { $0.count < capacity }) { $0.append(new) } },
+            putSuspending: { new in
+                try await elements.value.withLock(when: { $0.count < capacity }) { $0.append(new) }
+            },
+            take: { elements.value.withLock(when: { !$0.isEmpty }) { $0.removeFirst() } },
+            takeSuspending: { try await elements.value.withLock(when: { !$0.isEmpty }) { $0.removeFirst() } }
         )
     }
 
@@ -155,23 +132,14 @@ private final class MutexBuffer<Element: Sendable>: Sendable {
     // contract: AsyncMutex
     @Test func aWaiterWhosePredicateIsFalseIsPassedOver() async throws {
         let mutex = AsyncMutex(0)
-        let end = Latch(count: 1)
-        let held = Latch(count: 1)
-        let holder = Task {
-            try await mutex.withLock { _ in
-                held.countDown()
-                try await end.wait()
-            }
-        }
-        try await held.wait()
+        let holder = try await AsyncMutexTests.Holder(of: mutex)
         let first = Task { try await mutex.withLock(when: { $0 == 2 }) { $0 += 1 } }
         #expect(await eventuallySuspending { mutex.waiterCount == 1 })
         let second = Task { try await mutex.withLock { $0 += 1 } }
         #expect(await eventuallySuspending { mutex.waiterCount == 2 })
         let third = Task { try await mutex.withLock(when: { $0 == 1 }) { $0 += 1 } }
         #expect(await eventuallySuspending { mutex.waiterCount == 3 })
-        end.countDown()
-        try await holder.value
+        try await holder.letGo()
         try await second.value
         try await third.value
         try await first.value
@@ -426,14 +394,7 @@ private final class MutexBuffer<Element: Sendable>: Sendable {
                 ) { _ in Issue.record("ran") } != nil
             }
             #expect(await eventuallySuspending { judged.value.load(ordering: .acquiring) })
-            let (isTaken, end) = (Event(), Event())
-            let thread = TestThread {
-                mutex.value.withLock { _ in
-                    isTaken.happen()
-                    end.wait()
-                }
-            }
-            #expect(await blocking { isTaken.wait() })
+            let holder = await blocking { LockHolder { section in mutex.value.withLock { _ in section() } } }
             let inTime = ContinuousClock.now < deadline
             if inTime {
                 #expect(
@@ -444,9 +405,8 @@ private final class MutexBuffer<Element: Sendable>: Sendable {
                 let hasLeft = isOver.value.load(ordering: .acquiring)
                 #expect(!hasLeft, "it leaves under the mutex")
             }
-            end.happen()
+            holder.letGo()
             #expect(try await !task.value)
-            thread.join()
             if inTime { return }
         }
         Issue.record("the limit passed before the mutex was taken")
@@ -469,21 +429,12 @@ private final class MutexBuffer<Element: Sendable>: Sendable {
         )
         let one = await subject.waiter(inThread: false, for: { $0 > 0 }) { $0 -= 1 }
         let other = await subject.waiter(inThread: false, for: { $0 > 0 }) { $0 -= 1 }
-        let isTaken = Event()
-        let end = Event()
-        let thread = TestThread {
-            mutex.value.withLock { _ in
-                isTaken.happen()
-                end.wait()
-            }
-        }
-        isTaken.wait()
+        let holder = LockHolder { section in mutex.value.withLock { _ in section() } }
         one.cancel()
         #expect(await eventuallySuspending { mutex.value.storage.errands.count == 1 })
-        end.happen()
+        holder.letGo()
         await #expect(throws: CancellationError.self) { try await one.value }
         await subject.change { $0 += 1 }
         #expect(try await other.value)
-        thread.join()
     }
 }

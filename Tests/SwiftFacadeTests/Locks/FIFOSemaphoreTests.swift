@@ -1,42 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Scenario 10: order, hand-off, limits, cancellation; permits are neither lost nor made.
+// Scenario 10: order of threads and tasks, limits, cancellation; permits are neither lost nor made. The conformance
+// suite tests the counter and the hand-off.
 
 import Interlock
 import Synchronization
 import Testing
 // contract: FIFOSemaphore
 @Suite(.timeLimit(.minutes(10))) struct FIFOSemaphoreTests {
-    /// Each arrival and each signal is one step; the counter after each:
-    ///     start 1 · A takes 0 · B queues -1 · C queues -2 · A signals -1 · B signals 0 · C signals 1
-    @Test func theCounterOfThreeUsersOfOnePermitIsTheTextbooks() {
-        let semaphore = FIFOSemaphore(permits: 1)
-        let served = [Event(), Event(), Event()]
-        let signal = [Event(), Event(), Event()]
-        var trace = [semaphore.value]
-        var users: [TestThread] = []
-        for user in 0..<3 {
-            let before = semaphore.value
-            users.append(
-                TestThread {
-                    semaphore.wait()
-                    served[user].happen()
-                    signal[user].wait()
-                    semaphore.signal()
-                }
-            )
-            #expect(eventually { semaphore.value == before - 1 })
-            trace.append(semaphore.value)
-        }
-        for user in 0..<3 {
-            #expect(served[user].wait())
-            signal[user].happen()
-            users[user].join()
-            trace.append(semaphore.value)
-        }
-        #expect(trace == [1, 0, -1, -2, -1, 0, 1])
-    }
-
     /// Each is seen in the queue before the next comes.
     @Test func threadsAndTasksAreServedInOneOrder() async throws {
         let semaphore = FIFOSemaphore(permits: 0)
@@ -68,16 +39,6 @@ import Testing
         threads.forEach { $0.join() }
         #expect(order.snapshot == Array(0..<8))
         #expect(semaphore.value == 1)
-    }
-
-    @Test func aPermitHandedOverCannotBeTakenByALaterComer() {
-        let semaphore = FIFOSemaphore(permits: 0)
-        let waiter = TestThread { semaphore.wait() }
-        #expect(eventually { semaphore.value == -1 })
-        semaphore.signal()
-        #expect(!semaphore.tryWait())
-        waiter.join()
-        #expect(semaphore.value == 0)
     }
 
     @Test func signallingSeveralServesExactlyThatManyAndKeepsTheRest() {
@@ -266,30 +227,27 @@ import Testing
         #expect(semaphore.value == 2)
     }
 
-    @Test func impossiblePermitsAreReported() async {
-        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            _ = FIFOSemaphore(permits: -1)
-        }
-        #expect(result?.report.contains("interlock: FIFOSemaphore.init(): -1 permits") == true)
-        let tooMany = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+    static let misuses = [
+        Misuse("interlock: FIFOSemaphore.init(): -1 permits") { _ = FIFOSemaphore(permits: -1) },
+        Misuse("interlock: FIFOSemaphore.init(): 268435456 permits") {
             _ = FIFOSemaphore(permits: 268_435_456)
-        }
-        #expect(tooMany?.report.contains("interlock: FIFOSemaphore.init(): 268435456 permits") == true)
-        let negative = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            FIFOSemaphore(permits: 1).signal(-1)
-        }
-        #expect(negative?.report.contains("): -1 permits; a semaphore holds") == true)
-        let negativeTry = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            _ = FIFOSemaphore(permits: 1).trySignal(-1)
-        }
-        #expect(negativeTry?.report.contains("interlock: FIFOSemaphore.trySignal(") == true)
-        let overflow = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        },
+        Misuse("): -1 permits; a semaphore holds") { FIFOSemaphore(permits: 1).signal(-1) },
+        Misuse("interlock: FIFOSemaphore.trySignal(0x") { _ = FIFOSemaphore(permits: 1).trySignal(-1) },
+        Misuse("interlock: ilk_semaphore_signal(", "1 permits more than the 268435455 there") {
             let semaphore = FIFOSemaphore(permits: 268_435_455)
             semaphore.signal(0)
             semaphore.signal()
+        },
+    ]
+
+    @Test(.serialized, .ownThreads, arguments: misuses.indices)
+    func impossiblePermitsAreReported(index: Int) async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            [index] in
+            try await FIFOSemaphoreTests.misuses[index].program()
         }
-        #expect(overflow?.report.contains("interlock: ilk_semaphore_signal(") == true)
-        #expect(overflow?.report.contains("1 permits more than the 268435455 there") == true)
+        Self.misuses[index].expectReport(result)
     }
 
     @Test func itHoldsUpToItsMaximumAndASignalOfNoneDoesNothing() {

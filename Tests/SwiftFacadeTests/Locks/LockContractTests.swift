@@ -123,11 +123,4 @@ import Testing
         }
         #expect(mutex.withLockIfAvailable { $0 } == 2)
     }
-    // contract: Barrier
-    @Test func aBarrierForTooManyIsReported() async {
-        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            _ = Barrier(parties: 4_294_967_296)
-        }
-        #expect(result?.report.contains("interlock: Barrier.init(): 4294967296 parties") == true)
-    }
 }

@@ -3,11 +3,10 @@
 // Latch and Barrier: waiting for others to get somewhere (scenario 19).
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 import Synchronization
 import Testing
+
+@testable import InterlockSync
 // contract: Latch
 @Suite(.timeLimit(.minutes(10))) struct LatchTests {
     @Test func itOpensAtZeroForThreadsAndTasksAndStaysOpen() async throws {
@@ -68,57 +67,37 @@ import Testing
         await #expect(throws: CancellationError.self) { try await task.value }
     }
 
-    @Test func misuseIsReported() async {
-        let late = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            Latch(count: 0).countDown()
+    static let misuses = [
+        Misuse("interlock: ilk_latch_count_down(") { Latch(count: 0).countDown() },
+        Misuse("interlock: Latch.init(): a count of -1") { _ = Latch(count: -1) },
+        Misuse("interlock: Latch.init(): a count of 2147483648") { _ = Latch(count: 2_147_483_648) },
+    ]
+
+    @Test(.serialized, .ownThreads, arguments: misuses.indices)
+    func misuseIsReported(index: Int) async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            [index] in
+            try await LatchTests.misuses[index].program()
         }
-        #expect(late?.report.contains("interlock: ilk_latch_count_down(") == true)
-        let negative = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            _ = Latch(count: -1)
-        }
-        #expect(negative?.report.contains("interlock: Latch.init(): a count of -1") == true)
-        let tooMany = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            _ = Latch(count: 2_147_483_648)
-        }
-        #expect(tooMany?.report.contains("interlock: Latch.init(): a count of 2147483648") == true)
+        Self.misuses[index].expectReport(result)
     }
 }
 // contract: Barrier
 @Suite struct BarrierTests {
-    /// Each party adds to a round's sum before it meets.
-    @Test func nonePassesBeforeAllHaveComeAndOneIsLast() {
-        let parties = 4
-        let rounds = 200
+    /// Each party adds to a round's sum before it meets: four threads, or two and two tasks.
+    @Test(.timeLimit(.minutes(10)), arguments: [4, 2])
+    func nonePassesBeforeAllHaveComeAndOneIsLast(threadCount: Int) async throws {
+        let (parties, rounds) = (4, 200)
         let barrier = Barrier(parties: parties)
         let arrived = Atomic<Int>(0)
         let short = Atomic<Int>(0)
         let last = Atomic<Int>(0)
-        onThreads(parties) { _ in
-            for round in 1...rounds {
-                arrived.add(1, ordering: .relaxed)
-                if barrier.wait() { last.add(1, ordering: .relaxed) }
-                if arrived.load(ordering: .relaxed) < round * parties { short.add(1, ordering: .relaxed) }
-                barrier.wait()
-            }
-        }
-        #expect(short.load(ordering: .relaxed) == 0)
-        #expect(last.load(ordering: .relaxed) == rounds)
-        #expect(barrier.parties == parties)
-    }
-
-    /// As above, with two threads and two tasks.
-    @Test(.timeLimit(.minutes(10))) func threadsAndTasksMeet() async throws {
-        let rounds = 200
-        let barrier = Barrier(parties: 4)
-        let arrived = Atomic<Int>(0)
-        let short = Atomic<Int>(0)
-        let last = Atomic<Int>(0)
-        let threads = (0..<2).map { _ in
+        let threads = (0..<threadCount).map { _ in
             TestThread {
                 for round in 1...rounds {
                     arrived.add(1, ordering: .relaxed)
                     if barrier.wait() { last.add(1, ordering: .relaxed) }
-                    if arrived.load(ordering: .relaxed) < round * 4 { short.add(1, ordering: .relaxed) }
+                    if arrived.load(ordering: .relaxed) < round * parties { short.add(1, ordering: .relaxed) }
                     barrier.wait()
                 }
             }
@@ -127,16 +106,17 @@ import Testing
             for round in 1...rounds {
                 arrived.add(1, ordering: .relaxed)
                 if try await barrier.wait() { last.add(1, ordering: .relaxed) }
-                if arrived.load(ordering: .relaxed) < round * 4 { short.add(1, ordering: .relaxed) }
+                if arrived.load(ordering: .relaxed) < round * parties { short.add(1, ordering: .relaxed) }
                 try await barrier.wait()
             }
         }
-        let tasks = (0..<2).map { _ in Task { try await party() } }
+        let tasks = (threadCount..<parties).map { _ in Task { try await party() } }
         for task in tasks { try await task.value }
         for thread in threads { thread.join() }
         let (wasShort, wasLast) = (short.load(ordering: .relaxed), last.load(ordering: .relaxed))
         #expect(wasShort == 0)
         #expect(wasLast == rounds)
+        #expect(barrier.parties == parties)
     }
 
     //   three            two                the last
@@ -175,10 +155,17 @@ import Testing
         }
     }
 
-    @Test func aBarrierForNoPartiesIsReported() async {
+    static let misuses = [
+        Misuse("interlock: Barrier.init(): 0 parties") { _ = Barrier(parties: 0) },
+        Misuse("interlock: Barrier.init(): 4294967296 parties") { _ = Barrier(parties: 4_294_967_296) },
+    ]
+
+    @Test(.serialized, .ownThreads, arguments: misuses.indices)
+    func aBarrierForNoneOrTooManyIsReported(index: Int) async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            _ = Barrier(parties: 0)
+            [index] in
+            try await BarrierTests.misuses[index].program()
         }
-        #expect(result?.report.contains("interlock: Barrier.init(): 0 parties") == true)
+        Self.misuses[index].expectReport(result)
     }
 }

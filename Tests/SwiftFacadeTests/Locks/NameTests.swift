@@ -6,8 +6,6 @@ import CInterlock
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
 @testable import InterlockSync
 // contract: ReadWriteLock
 @Suite struct NameTests {
@@ -66,30 +64,25 @@ import Interlock
         for _ in 0..<100 { #expect(Latch(count: 1).name == nil && FIFOSemaphore(permits: 1).name == nil) }
     }
 
-    @Test func reportsOfTheFacadeAndOfTheCoreGiveTheName() async {
-        let facade = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+    static let misuses = [
+        Misuse("interlock: FIFOSemaphore.signal(0x", " \"downloads\"): -1 permits") {
             FIFOSemaphore(permits: 1, name: "downloads").signal(-1)
-        }
-        #expect(facade?.report.contains("interlock: FIFOSemaphore.signal(0x") == true)
-        #expect(facade?.report.contains(" \"downloads\"): -1 permits") == true)
-        let trying = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            _ = FIFOSemaphore(permits: 1).trySignal(-1)
-        }
-        #expect(trying?.report.contains("interlock: FIFOSemaphore.trySignal(0x") == true)
-        let core = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            let latch = Latch(count: 0, name: "ready")
-            latch.countDown()
-        }
-        #expect(core?.report.contains(" \"ready\"): ") == true)
-        let lock = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        },
+        Misuse(" \"ready\"): ") { Latch(count: 0, name: "ready").countDown() },
+        Misuse(" \"rates\"): ") {
             let lock = ReadWriteLock(0, name: "rates")
             lock.unsafeView.unlockForWriting()
+        },
+        Misuse("interlock: Barrier.init(\"step\"): 0 parties") { _ = Barrier(parties: 0, name: "step") },
+    ]
+
+    @Test(.serialized, .ownThreads, arguments: misuses.indices)
+    func reportsOfTheFacadeAndOfTheCoreGiveTheName(index: Int) async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            [index] in
+            try await NameTests.misuses[index].program()
         }
-        #expect(lock?.report.contains(" \"rates\"): ") == true)
-        let barrier = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            _ = Barrier(parties: 0, name: "step")
-        }
-        #expect(barrier?.report.contains("interlock: Barrier.init(\"step\"): 0 parties") == true)
+        Self.misuses[index].expectReport(result)
     }
 
     /// The address that a debugger shows, not a hash that differs from run to run.

@@ -8,49 +8,19 @@ import Synchronization
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
 @testable import InterlockSync
 // contract: PriorityInheritingMutex
 @Suite(.serialized, .timeLimit(.minutes(10))) struct PriorityInheritingMutexSuspendingTests {
-    /// A thread that holds a mutex until it is let go.
-    private final class Holder<Value: ~Copyable>: Sendable {
-        private let held = Event()
-        private let end = Event()
-        private let thread: TestThread
-
-        init(_ withLock: @escaping @Sendable (() -> Void) -> Void) {
-            thread = TestThread { [held, end] in
-                withLock {
-                    held.happen()
-                    end.wait()
-                }
-            }
-            held.wait()
-        }
-
-        func letGo() {
-            end.happen()
-            thread.join()
-        }
-    }
-
     private final class Shared<Value: ~Copyable>: Sendable {
         let mutex: PriorityInheritingMutex<Value>
 
         init(_ value: consuming sending Value) { mutex = PriorityInheritingMutex(value) }
 
-        func hold() -> Holder<Value> { Holder { section in self.mutex.withLock { _ in section() } } }
+        func hold() -> LockHolder { LockHolder { section in self.mutex.withLock { _ in section() } } }
     }
 
     /// The threads that wait for tasks, as the system shows them.
-    private static func waitingThreads() -> Int {
-        let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
-        return tasks.count { task in
-            (try? String(contentsOfFile: "/proc/self/task/\(task)/comm", encoding: .utf8))?
-                .hasPrefix("interlock.mutex") == true
-        }
-    }
+    private static func waitingThreads() -> Int { threadNames().count { $0.hasPrefix("interlock.mutex") } }
 
     @Test func threadsAndTasksNeverOverlap() async throws {
         let shared = Shared(0)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Scenario 3 through the facade: which closures run beside each other, limits, changes of mode, and what goes in and
-// out of the closures. The algorithm is tested in C.
+// Scenario 3 through the facade: limits, changes of mode, and what goes in and out of the closures. The conformance
+// suite tests which closures run beside each other; the algorithm is tested in C.
 
 import Foundation
 import Interlock
@@ -9,85 +9,7 @@ import Synchronization
 import Testing
 // contract: ReadWriteLock
 @Suite struct ReadWriteLockTests {
-    /// reader 1: [ in ───── meets ───── out ]
-    /// reader 2:     [ in ─ meets ── out ]        each waits inside for the other
-    @Test func readersRunInParallel() {
-        let lock = ReadWriteLock(0)
-        let arrived = [Event(), Event()]
-        let met = Atomic<Int>(0)
-        onThreads(2) { me in
-            lock.withReadLock { _ in
-                arrived[me].happen()
-                if arrived[1 - me].wait() { met.add(1, ordering: .relaxed) }
-            }
-        }
-        #expect(met.load(ordering: .relaxed) == 2)
-    }
-
-    /// writer: [ in ─ a += 1 ─ b += 1 ─ out ]      readers must never see a != b
-    @Test func readersNeverSeeHalfAWrite() {
-        let lock = ReadWriteLock((a: 0, b: 0))
-        let torn = Atomic<Int>(0)
-        onThreads(4) { me in
-            for _ in 0..<5_000 {
-                if me == 0 {
-                    lock.withWriteLock { pair in
-                        pair.a += 1
-                        pair.b += 1
-                    }
-                } else if lock.withReadLock({ $0.a != $0.b }) {
-                    torn.add(1, ordering: .relaxed)
-                }
-            }
-        }
-        #expect(torn.load(ordering: .relaxed) == 0)
-        #expect(lock.withReadLock { $0 } == (5_000, 5_000))
-    }
-
-    @Test func noWriteIsLost() {
-        let lock = ReadWriteLock(0)
-        onThreads(4) { _ in
-            for _ in 0..<10_000 { lock.withWriteLock { $0 += 1 } }
-        }
-        #expect(lock.withReadLock { $0 } == 40_000)
-    }
-
-    /// reader 1: [ in ──────────────────────── released ── out ]
-    /// writer:      queues ·························· [ in ]
-    /// reader 2:              refused: a writer waits
-    @Test func waitingWriterBlocksNewReaders() {
-        let lock = ReadWriteLock(0)
-        let reading = Event()
-        let release = Event()
-        let reader = TestThread {
-            lock.withReadLock { _ in
-                reading.happen()
-                release.wait()
-            }
-        }
-        reading.wait()
-        #expect(lock.withReadLockIfAvailable { $0 } == 0, "a second reader comes in beside the first")
-        let writer = TestThread { lock.withWriteLock { $0 = 1 } }
-        #expect(eventually { lock.withReadLockIfAvailable { $0 } == nil })
-        release.happen()
-        reader.join()
-        writer.join()
-        #expect(lock.withReadLockIfAvailable { $0 } == 1)
-    }
-
-    @Test func whileHeldTheAvailableFormsAnswerNilAndDoNotRun() {
-        let lock = ReadWriteLock(0)
-        lock.withWriteLock { _ in
-            // On another thread: on this one it would be misuse.
-            onThreads(1) { _ in
-                #expect(lock.withReadLockIfAvailable { _ in Issue.record("ran") } == nil)
-                #expect(lock.withWriteLockIfAvailable { _ in Issue.record("ran") } == nil)
-            }
-        }
-        #expect(lock.withWriteLockIfAvailable { $0 } == 0)
-    }
-
-    @Test func limitsAreKeptAndLeaveNothingBehind() {
+    @Test func whileHeldNothingRunsAndLimitsAreKeptAndLeaveNothingBehind() {
         let lock = ReadWriteLock(0)
         lock.withReadLock { _ in
             onThreads(1) { _ in
@@ -104,7 +26,10 @@ import Testing
             }
         }
         lock.withWriteLock { _ in
+            // On another thread: on this one it would be misuse.
             onThreads(1) { _ in
+                #expect(lock.withReadLockIfAvailable { _ in Issue.record("ran") } == nil)
+                #expect(lock.withWriteLockIfAvailable { _ in Issue.record("ran") } == nil)
                 #expect(lock.withReadLock(timeout: .milliseconds(1)) { _ in Issue.record("ran") } == nil)
                 #expect(lock.withReadLock(until: .now) { _ in Issue.record("ran") } == nil)
                 #expect(lock.withUpgradableLock(until: .now) { _ in Issue.record("ran") } == nil)
@@ -113,6 +38,7 @@ import Testing
                 )
             }
         }
+        #expect(lock.withWriteLockIfAvailable { $0 } == 0)
     }
 
     @Test func aPassedDeadlineStillTakesAFreeLock() {
@@ -286,111 +212,111 @@ import Testing
         #expect(lock.withWriteLockIfAvailable { $0 } == 2)
     }
 
-    @Test func givingUpWhatIsNotHeldIsReported() async {
-        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+    static let misuses = [
+        Misuse("interlock: ilk_rwlock_write_unlock(") {
             let lock = ReadWriteLock(1)
             lock.unsafeView.unlockForWriting()
-        }
-        #expect(result?.report.contains("interlock: ilk_rwlock_write_unlock(") == true)
-    }
-
-    @Test(.enabled(if: isDebugBuild, "only debug builds note whose closures a thread is in"))
-    func takingWhatTheThreadHoldsIsReported() async {
-        let readInRead = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        },
+        Misuse("interlock: ilk_rwlock_destroy(") {
             let lock = ReadWriteLock(1)
-            lock.withReadLock { _ in lock.withReadLock { _ in } }
-        }
-        let writeInRead = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            let lock = ReadWriteLock(1)
-            lock.withReadLockIfAvailable { _ in lock.withWriteLock { _ in } }
-        }
-        let readInWrite = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            let lock = ReadWriteLock(1)
-            lock.withWriteLock(timeout: .seconds(1)) { _ in lock.withReadLock { _ in } }
-        }
-        let writeInUpgradable = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
-        {
-            let lock = ReadWriteLock(1)
-            lock.withUpgradableLock { _ in lock.withWriteLock { _ in } }
-        }
-        let upgradableInDowngraded = await #expect(
-            processExitsWith: .failure,
-            observing: [\.standardErrorContent]
+            lock.unsafeView.lockForReading()
+        },
+        // Neither view may outlive its lock: the inner closure ends first.
+        Misuse(
+            "interlock: ReadWriteLock<Int>.withUpgradableLock(0x",
+            " \"inner\"): the closure ends with the view of another lock"
         ) {
-            let lock = ReadWriteLock(1)
-            lock.withWriteLock({ $0 += 1 }, downgrading: { _, _ in lock.withUpgradableLock { _ in } })
-        }
-        for (result, call, inside) in [
-            (readInRead, "withReadLock", "withReadLock"),
-            (writeInRead, "withWriteLock", "withReadLockIfAvailable"),
-            (readInWrite, "withReadLock", "withWriteLock"),
-            (writeInUpgradable, "withWriteLock", "withUpgradableLock"),
-            (upgradableInDowngraded, "withUpgradableLock", "withWriteLock"),
-        ] {
-            let report = result?.report ?? ""
-            #expect(report.contains("interlock: ReadWriteLock<Int>.\(call)("), "\(report)")
-            #expect(report.contains("called from inside \(inside) of the same object"), "\(report)")
-        }
-    }
-
-    /// In a thread, and in a task.
-    @Test(.enabled(if: isDebugBuild, "only debug builds note whose closures a thread is in"))
-    func aPredicateThatTakesItsLockIsReported() async {
-        let reading = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            alarm(60)
-            let shared = SharedReadWriteLock(1)
-            func wait() {
-                shared.lock.withReadLock(when: { _ in shared.withReadLock { $0 > 1 } }) { _ in }
-            }
-            wait()
-        }
-        let readingInATask = await #expect(
-            processExitsWith: .failure,
-            observing: [\.standardErrorContent]
-        ) {
-            alarm(60)
-            let shared = SharedReadWriteLock(1)
-            try await shared.lock.withReadLock(when: { _ in shared.withReadLock { $0 > 1 } }) { _ in }
-        }
-        let writing = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            alarm(60)
-            let shared = SharedReadWriteLock(1)
-            func wait() {
-                shared.lock.withWriteLock(when: { _ in shared.withReadLock { $0 > 1 } }) { _ in }
-            }
-            wait()
-        }
-        let writingInATask = await #expect(
-            processExitsWith: .failure,
-            observing: [\.standardErrorContent]
-        ) {
-            alarm(60)
-            let shared = SharedReadWriteLock(1)
-            try await shared.lock.withWriteLock(when: { _ in shared.withReadLock { $0 > 1 } }) { _ in }
-        }
-        for (result, inside) in [
-            (reading, "withReadLock"), (readingInATask, "withReadLock"), (writing, "withWriteLock"),
-            (writingInATask, "withWriteLock"),
-        ] {
-            let report = result?.report ?? ""
-            #expect(report.contains("interlock: ReadWriteLock<Int>.withReadLock("), "\(report)")
-            #expect(report.contains("called from inside \(inside) of the same object"), "\(report)")
-        }
-    }
-
-    /// Neither view may outlive its lock: the inner closure ends first.
-    @Test func aViewSwappedOutOfItsClosureIsReported() async {
-        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let outer = ReadWriteLock(1)
             outer.withUpgradableLock { outerView in
                 let inner = ReadWriteLock(2, name: "inner")
                 inner.withUpgradableLock { innerView in swap(&outerView, &innerView) }
                 print("read", outerView.value)
             }
+        },
+    ]
+
+    /// Giving up what is not held, freeing a held lock, and a view swapped out of its closure.
+    @Test(.serialized, .ownThreads, arguments: misuses.indices)
+    func misuseIsReported(index: Int) async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            [index] in
+            try await ReadWriteLockTests.misuses[index].program()
         }
-        let report = result?.report ?? ""
-        #expect(report.contains("interlock: ReadWriteLock<Int>.withUpgradableLock(0x"), "\(report)")
-        #expect(report.contains(" \"inner\"): the closure ends with the view of another lock"), "\(report)")
+        Self.misuses[index].expectReport(result)
+    }
+
+    private static func within(_ call: String, _ inside: String, _ program: @escaping @Sendable () -> Void)
+        -> Misuse
+    {
+        Misuse(
+            "interlock: ReadWriteLock<Int>.\(call)(",
+            "called from inside \(inside) of the same object",
+            program: program
+        )
+    }
+
+    static let recursions = [
+        within("withReadLock", "withReadLock") {
+            let lock = ReadWriteLock(1)
+            lock.withReadLock { _ in lock.withReadLock { _ in } }
+        },
+        within("withWriteLock", "withReadLockIfAvailable") {
+            let lock = ReadWriteLock(1)
+            lock.withReadLockIfAvailable { _ in lock.withWriteLock { _ in } }
+        },
+        within("withReadLock", "withWriteLock") {
+            let lock = ReadWriteLock(1)
+            lock.withWriteLock(timeout: .seconds(1)) { _ in lock.withReadLock { _ in } }
+        },
+        within("withWriteLock", "withUpgradableLock") {
+            let lock = ReadWriteLock(1)
+            lock.withUpgradableLock { _ in lock.withWriteLock { _ in } }
+        },
+        within("withUpgradableLock", "withWriteLock") {
+            let lock = ReadWriteLock(1)
+            lock.withWriteLock({ $0 += 1 }, downgrading: { _, _ in lock.withUpgradableLock { _ in } })
+        },
+        // A predicate that takes its lock, in a thread and in a task.
+        within("withReadLock", "withReadLock") {
+            alarm(60)
+            let shared = SharedReadWriteLock(1)
+            shared.lock.withReadLock(when: { _ in shared.withReadLock { $0 > 1 } }) { _ in }
+        },
+        within("withReadLock", "withWriteLock") {
+            alarm(60)
+            let shared = SharedReadWriteLock(1)
+            shared.lock.withWriteLock(when: { _ in shared.withReadLock { $0 > 1 } }) { _ in }
+        },
+        Misuse.inTask(
+            "interlock: ReadWriteLock<Int>.withReadLock(",
+            "called from inside withReadLock of the same object"
+        ) {
+            alarm(60)
+            let shared = SharedReadWriteLock(1)
+            try await shared.lock.withReadLock(when: { _ in shared.withReadLock { $0 > 1 } }) { _ in }
+        },
+        Misuse.inTask(
+            "interlock: ReadWriteLock<Int>.withReadLock(",
+            "called from inside withWriteLock of the same object"
+        ) {
+            alarm(60)
+            let shared = SharedReadWriteLock(1)
+            try await shared.lock.withWriteLock(when: { _ in shared.withReadLock { $0 > 1 } }) { _ in }
+        },
+    ]
+
+    @Test(
+        .enabled(if: isDebugBuild, "only debug builds note whose closures a thread is in"),
+        .serialized,
+        .ownThreads,
+        arguments: recursions.indices
+    )
+    func takingWhatTheThreadHoldsIsReported(index: Int) async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            [index] in
+            try await ReadWriteLockTests.recursions[index].program()
+        }
+        Self.recursions[index].expectReport(result)
     }
 
     @Test func anUpgradeThatGivesUpInTimeIsStillUpgradable() {
@@ -445,14 +371,6 @@ import Testing
         // Limits end the wait for oneself: no report.
         #expect(outer.withWriteLock { _ in outer.withReadLock(timeout: .zero) { $0 } } == nil)
         #expect(outer.withWriteLock { _ in outer.withWriteLockIfAvailable { $0 } } == nil)
-    }
-
-    @Test func freeingAHeldLockIsReported() async {
-        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            let lock = ReadWriteLock(1)
-            lock.unsafeView.lockForReading()
-        }
-        #expect(result?.report.contains("interlock: ilk_rwlock_destroy(") == true)
     }
 }
 

@@ -7,6 +7,7 @@ import Interlock
 import Testing
 
 @testable import InterlockSync
+
 // contract: RecursiveLock
 @Suite struct RecursiveLockTests {
     /// Whether another thread may take it, by every call.

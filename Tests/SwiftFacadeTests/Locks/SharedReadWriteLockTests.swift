@@ -17,23 +17,14 @@ import Testing
 
     @Test func whileItIsHeldTheLimitedFormsAnswerNil() {
         let shared = SharedReadWriteLock(1)
-        let held = Event()
-        let done = Event()
-        let writer = TestThread {
-            shared.withWriteLock { _ in
-                held.happen()
-                done.wait()
-            }
-        }
-        held.wait()
+        let writer = LockHolder { section in shared.withWriteLock { _ in section() } }
         #expect(shared.lock.withReadLockIfAvailable { $0 } == nil)
         #expect(shared.lock.withWriteLockIfAvailable { $0 } == nil)
         #expect(shared.lock.withReadLock(timeout: .milliseconds(1)) { $0 } == nil)
         #expect(shared.lock.withWriteLock(timeout: .milliseconds(1)) { $0 } == nil)
         #expect(shared.lock.withReadLock(until: .now) { $0 } == nil)
         #expect(shared.lock.withWriteLock(until: .now) { $0 } == nil)
-        done.happen()
-        writer.join()
+        writer.letGo()
         #expect(shared.lock.withReadLockIfAvailable { $0 } == 1)
         #expect(shared.lock.withWriteLockIfAvailable { $0 } == 1)
         #expect(shared.lock.withReadLock(timeout: .seconds(30)) { $0 } == 1)

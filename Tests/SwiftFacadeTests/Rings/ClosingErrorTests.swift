@@ -6,8 +6,6 @@ import CInterlock
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
 @testable import InterlockSync
 // contract: MPMCRing, SPSCRing
 @Suite(.timeLimit(.minutes(10))) struct ClosingErrorTests {

@@ -7,8 +7,6 @@ import Synchronization
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
 @testable import InterlockSync
 // contract: Handoff, MPMCRing, SPSCRing
 @Suite(.timeLimit(.minutes(10))) struct RingContractTests {
@@ -20,13 +18,13 @@ import Interlock
         var tasks: [Task<Int?, any Error>] = []
         for task in 0..<5 {
             tasks.append(Task { try await ring.pop() })
-            let isQueued = await eventuallySuspending {
-                ring.waiters.consumers.withWaiters { $0.count } == task + 1
-            }
-            #expect(isQueued)
+            #expect(
+                await eventuallySuspending { ring.waiters.consumers.withWaiters { $0.count } == task + 1 }
+            )
         }
         for element in 0..<5 { #expect(ring.tryPush(element).isPushed) }
         for (number, task) in tasks.enumerated() { #expect(try await task.value == number) }
+        #expect(ring.count == 0)
     }
 
     @Test func waitingTasksPushInTheOrderOfTheirArrival() async throws {
@@ -35,10 +33,9 @@ import Interlock
         var tasks: [Task<Bool, Never>] = []
         for task in 0..<5 {
             tasks.append(Task { await ring.push(task).isPushed })
-            let isQueued = await eventuallySuspending {
-                ring.waiters.producers.withWaiters { $0.count } == task + 1
-            }
-            #expect(isQueued)
+            #expect(
+                await eventuallySuspending { ring.waiters.producers.withWaiters { $0.count } == task + 1 }
+            )
         }
         for element in -1..<5 { #expect(try await ring.pop() == element) }
         for task in tasks { #expect(await task.value) }

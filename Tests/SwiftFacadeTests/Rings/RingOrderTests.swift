@@ -11,12 +11,9 @@
 //     goes on
 //                                                               serves the other
 
-import Synchronization
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
 @testable import InterlockSync
 // contract: MPMCRing
 @Suite(.timeLimit(.minutes(10))) struct RingOrderTests {
@@ -64,18 +61,18 @@ import Interlock
 
     @Test(arguments: Pop.allCases) func aSuspendedPopIsPassedSoOftenAtMost(later pop: Pop) async throws {
         let ring = try MPMCRing<Int>(capacity: 4)
-        let done = Finished()
+        let done = Counter()
         let first = Task {
-            defer { done.count.add(1, ordering: .relaxed) }
+            defer { done.increment() }
             return try await ring.pop()
         }
         try await Self.passSuspendedPop(of: ring, by: pop)
         #expect(ring.tryPush(-1).isPushed)
         let later = Task {
-            defer { done.count.add(1, ordering: .relaxed) }
+            defer { done.increment() }
             return try await pop(ring)
         }
-        #expect(await eventuallySuspending { done.count.load(ordering: .relaxed) == 1 })
+        #expect(await eventuallySuspending { done.value == 1 })
         #expect(ring.tryPush(-2).isPushed)
         ring.waiters.servePosted()
         #expect(try await first.value == -1)
@@ -118,10 +115,10 @@ import Interlock
 
     @Test(arguments: Push.allCases) func aSuspendedPushIsPassedSoOftenAtMost(later push: Push) async throws {
         let ring = try MPMCRing<Int>(capacity: 1)
-        let done = Finished()
+        let done = Counter()
         #expect(ring.tryPush(0).isPushed)
         let first = Task {
-            defer { done.count.add(1, ordering: .relaxed) }
+            defer { done.increment() }
             return await ring.push(-1).isPushed
         }
         #expect(await eventuallySuspending { ring.waiters.producers.withWaiters { $0.count } == 1 })
@@ -134,10 +131,10 @@ import Interlock
         }
         #expect(ring.tryPop() == RingOrderTests.passes)
         let later = Task {
-            defer { done.count.add(1, ordering: .relaxed) }
+            defer { done.increment() }
             return await push(-2, ring)
         }
-        #expect(await eventuallySuspending { done.count.load(ordering: .relaxed) == 1 })
+        #expect(await eventuallySuspending { done.value == 1 })
         #expect(ring.tryPop() == -1)
         ring.waiters.servePosted()
         #expect(await first.value)
@@ -176,8 +173,4 @@ import Interlock
         #expect(needsNoQueue)
         ring.waiters.servePosted()
     }
-}
-
-private final class Finished: Sendable {
-    let count = Atomic<Int>(0)
 }

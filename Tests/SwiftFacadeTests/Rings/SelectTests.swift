@@ -8,8 +8,6 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
 @testable import InterlockSync
 
 /// The two forms of a wait.

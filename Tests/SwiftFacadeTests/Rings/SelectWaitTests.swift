@@ -8,8 +8,6 @@ import Synchronization
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
 @testable import InterlockSync
 
 /// Runs `body` where its form of waiting may: the blocking one on a thread of the pool for that.

@@ -9,8 +9,6 @@ import Synchronization
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
 @testable import InterlockSync
 
 @Suite(.timeLimit(.minutes(10))) struct SuspendingRingTests {
@@ -61,28 +59,6 @@ import Interlock
             return try await group.reduce(0, +)
         }
         #expect(sum == 500_500)
-    }
-    // contract: MPMCRing
-    @Test func everyWaitingTaskIsServedOnce() async throws {
-        let ring = try MPMCRing<Int>(capacity: 8)
-        let order = SafeArray<[Int]>()
-        var tasks: [Task<Void, any Error>] = []
-        let started = SafeArray<Int>()
-        for task in 0..<5 {
-            tasks.append(
-                Task {
-                    started.append(task)
-                    if let element = try await ring.pop() { order.append([task, element]) }
-                }
-            )
-            // In the queue, or about to be.
-            #expect(await eventuallySuspending { started.count == task + 1 })
-            for _ in 0..<100 { await Task.yield() }
-        }
-        for element in 0..<5 { #expect(ring.tryPush(element).isPushed) }
-        for task in tasks { try await task.value }
-        #expect(order.count == 5 && ring.count == 0)
-        #expect(Set(order.map { $0[0] }) == Set(0..<5) && Set(order.map { $0[1] }) == Set(0..<5))
     }
     // contract: PushResult
     @Test func limitsAreKept() async throws {

@@ -59,12 +59,7 @@ import Testing
     static func examples() throws -> [Example] {
         let facade = Compiler.root.appendingPathComponent("Sources/SwiftFacade")
         var examples: [Example] = []
-        let files =
-            (FileManager.default.enumerator(at: facade, includingPropertiesForKeys: nil)?.allObjects ?? [])
-            .compactMap { $0 as? URL }
-            .filter { $0.pathExtension == "swift" && !$0.path.contains(".docc/") }
-            .sorted { $0.path < $1.path }
-        for file in files {
+        for file in GuideTests.files("swift", below: facade) where !file.path.contains(".docc/") {
             var block: Example?
             for (number, line) in try String(contentsOf: file, encoding: .utf8)
                 .components(separatedBy: "\n").enumerated()

@@ -51,12 +51,12 @@ import Testing
     }
 
     private static let strict = ["-warnings-as-errors"]
-    private static let catalogue = Compiler.root.appendingPathComponent(
+    static let catalogue = Compiler.root.appendingPathComponent(
         "Sources/SwiftFacade/Interlock/Interlock.docc"
     )
 
-    private static func files(_ kind: String) -> [URL] {
-        (FileManager.default.enumerator(at: catalogue, includingPropertiesForKeys: nil)?.allObjects ?? [])
+    static func files(_ kind: String, below folder: URL = catalogue) -> [URL] {
+        (FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)?.allObjects ?? [])
             .compactMap { $0 as? URL }
             .filter { $0.pathExtension == kind }
             .sorted { $0.path < $1.path }
@@ -190,13 +190,7 @@ import Testing
         )
         let topics = try #require(page.range(of: "\n## Topics\n")).upperBound
         let listed = Set(page[topics...].split(separator: "\n").filter { $0.hasPrefix("- ``") })
-        let symbols = try await PublicInterface.symbols(
-            of: "Interlock",
-            modulesIn: [
-                Compiler.products.appendingPathComponent("Modules"),
-                Compiler.root.appendingPathComponent("include"),
-            ]
-        )
+        let symbols = try await PublicInterface.symbols()
         let names = Set(symbols.filter { $0.path.count == 1 && $0.place != nil }.map(\.name))
         #expect(names.count > 80, "the types are found")
         for name in names.sorted() {

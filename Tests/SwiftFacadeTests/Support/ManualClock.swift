@@ -7,9 +7,6 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 
 /// A clock for policies, moved by hand. May be used from any thread.
 final class ManualClock: Clock, Sendable {

@@ -8,13 +8,7 @@ import Testing
 // contract: SafeArray, SafeDictionary, SafeSet
 @Suite struct PublicInterfaceTests {
     @Test func everyPublicSymbolIsDocumented() async throws {
-        let symbols = try await PublicInterface.symbols(
-            of: "Interlock",
-            modulesIn: [
-                Compiler.products.appendingPathComponent("Modules"),
-                Compiler.root.appendingPathComponent("include"),
-            ]
-        )
+        let symbols = try await PublicInterface.symbols()
         // Inherited members are documented in their protocols; the compiler writes what has no place.
         let own = symbols.filter { !$0.isInherited && $0.place != nil }
         #expect(own.count > 400, "the symbols are found")
@@ -75,13 +69,7 @@ import Testing
 
     @Test(arguments: [("Array", "SafeArray"), ("Dictionary", "SafeDictionary"), ("Set", "SafeSet")])
     func aSharedCollectionHasTheVocabularyOfItsModel(model: String, shared: String) async throws {
-        let facade = try await PublicInterface.symbols(
-            of: "Interlock",
-            modulesIn: [
-                Compiler.products.appendingPathComponent("Modules"),
-                Compiler.root.appendingPathComponent("include"),
-            ]
-        )
+        let facade = try await PublicInterface.symbols()
         let ours = Set(facade.filter { $0.type == shared }.map(\.name))
         let theirs = Set(
             try await PublicInterface.standardLibrary.value
@@ -161,7 +149,13 @@ enum PublicInterface {
     static let standardLibrary = Task { try await symbols(of: "Swift", modulesIn: []) }
 
     /// Waits for the compiler on a thread of its own, as `Compiler` does.
-    static func symbols(of module: String, modulesIn folders: [URL]) async throws -> [Symbol] {
+    static func symbols(
+        of module: String = "Interlock",
+        modulesIn folders: [URL] = [
+            Compiler.products.appendingPathComponent("Modules"),
+            Compiler.root.appendingPathComponent("include"),
+        ]
+    ) async throws -> [Symbol] {
         try await blocking(named: "symbols") { try extract(module, folders) }
     }
 

@@ -99,6 +99,46 @@ final class CallingExecutor: TaskExecutor {
     }
 }
 
+/// Runs jobs; while it is closed it keeps them, and stalls the thread that brings one, if that is asked for.
+final class Gate: TaskExecutor {
+    private let kept = Mutex<[UnownedJob]?>(nil)
+    private let stalling = Mutex<(isReached: Event, end: Event)?>(nil)
+    private let running = Atomic<Int>(0)
+
+    /// Its tasks are suspended.
+    var isIdle: Bool { running.load(ordering: .acquiring) == 0 }
+
+    var isKeepingOne: Bool { kept.withLock { $0?.isEmpty == false } }
+
+    func close(stalling events: (isReached: Event, end: Event)? = nil) {
+        stalling.withLock { $0 = events }
+        kept.withLock { $0 = [] }
+    }
+
+    func open() { for job in kept.withLock({ $0.take() }) ?? [] { run(job) } }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        let isKept = kept.withLock { kept in
+            kept?.append(job)
+            return kept != nil
+        }
+        if !isKept { return run(job) }
+        if let events = stalling.withLock({ $0.take() }) {
+            events.isReached.happen()
+            events.end.wait()
+        }
+    }
+
+    private func run(_ job: UnownedJob) {
+        running.add(1, ordering: .relaxed)
+        DispatchQueue.global().async {
+            job.runSynchronously(on: self.asUnownedTaskExecutor())
+            self.running.subtract(1, ordering: .releasing)
+        }
+    }
+}
+
 /// Something that happens once, for handshakes.
 final class Event: Sendable {
     private let semaphore = DispatchSemaphore(value: 0)
@@ -136,6 +176,29 @@ private struct Pause {
 
 /// How long what should happen may take on a busy machine.
 let hangLimit = Duration.seconds(240)
+
+/// A thread that holds a lock until it is let go.
+final class LockHolder: Sendable {
+    private let held = Event()
+    private let end = Event()
+    private let thread: TestThread
+
+    /// Returns when the lock is held.
+    init(_ withLock: @escaping @Sendable (() -> Void) -> Void) {
+        thread = TestThread { [held, end] in
+            withLock {
+                held.happen()
+                end.wait()
+            }
+        }
+        if !held.wait() { Issue.record("the lock was not had") }
+    }
+
+    func letGo() {
+        end.happen()
+        thread.join()
+    }
+}
 
 /// Probes until `condition` holds; false if it never does. For states that no thread reports (a queued thread).
 func eventually(_ condition: () -> Bool) -> Bool {

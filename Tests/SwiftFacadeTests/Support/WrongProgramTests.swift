@@ -21,7 +21,69 @@ import Testing
         var testDescription: String { claim }
     }
 
-    static let programs: [Program] = [
+    /// What is only as Sendable as its contents.
+    private static let containers = [
+        ("ReadWriteLock([0])", "ReadWriteLock(Box())"),
+        ("SharedReadWriteLock([0])", "SharedReadWriteLock(Box())"),
+        ("SafeArray<Int>()", "SafeArray<Box>()"),
+    ].map { sound, unsound in
+        Program(
+            claim: "\(unsound), of what is not Sendable, stays on its thread",
+            right: "final class Sound: Sendable { let container = \(sound) }",
+            wrong: """
+                final class Box { var value = 0 }
+                final class Unsound: Sendable { let container = \(unsound) }
+                """,
+            complaint: "contains non-Sendable type 'Box'"
+        )
+    }
+
+    /// An async function that would block its thread in a call is asked to suspend.
+    private static let blockingFunctions = [
+        ("barrier: Barrier", "_ =", "barrier.wait()"),
+        ("mutex: borrowing PriorityInheritingMutex<Int>", "", "mutex.withLock { $0 += 1 }"),
+        ("semaphore: FIFOSemaphore", "", "semaphore.wait()"),
+        ("latch: Latch", "_ =", "latch.wait(timeout: .seconds(1))"),
+        ("operation: AsyncOperation<Int>", "_ =", "operation.wait(timeout: .zero)"),
+    ].map { parameter, ignore, call in
+        Program(
+            claim: "an async function suspends in \(call)",
+            right: "func f(_ \(parameter)) async throws { \(ignore) try await \(call) }",
+            wrong: "func f(_ \(parameter)) async throws { \(ignore) \(call) }",
+            complaint: "not marked with 'await'"
+        )
+    }
+
+    /// A task without an await is told that a call blocks, and what to use.
+    private static let blockingTasks = [
+        (
+            "array: SafeArray<Int>", "", "array.withWriteLock(when: { $0.count > 1 }) { $0 = [] }",
+            "it blocks the thread; use `try await withWriteLock`"
+        ),
+        (
+            "operation: AsyncOperation<Int>", "_ =", "operation.wait()",
+            "it blocks the thread; use `try await wait()`"
+        ),
+        (
+            "group: DispatchGroup", "_ =", "group.waitReport(timeout: nil)",
+            "use `try await waitReport(timeout:)`"
+        ),
+        (
+            "numbers: [Int]", "_ =", "numbers.concurrentMap { $0 + 1 }",
+            "put `try await` before the call"
+        ),
+    ].map { parameter, ignore, call, complaint in
+        Program(
+            claim: "a task without an await is told that it blocks in \(call)",
+            right: "func f(_ \(parameter)) { Task { \(ignore) try await \(call) } }",
+            wrong: "func f(_ \(parameter)) { Task { \(ignore) \(call) } }",
+            complaint: complaint
+        )
+    }
+
+    static let programs: [Program] = others + containers + blockingFunctions + blockingTasks
+
+    private static let others: [Program] = [
         Program(
             claim: "a ring is split once",
             right: "func f(_ ring: consuming SPSCRing<Int>) { ring.split { _, _ in } }",
@@ -35,16 +97,10 @@ import Testing
         ),
         Program(
             claim: "a producer is not copied",
-            right: """
-                func f(_ ring: consuming SPSCRing<Int>) {
-                    ring.split { producer, _ in let same = producer; _ = same.tryPush(1) }
-                }
-                """,
-            wrong: """
-                func f(_ ring: consuming SPSCRing<Int>) {
-                    ring.split { producer, _ in let second = producer; _ = second.tryPush(1); _ = producer.tryPush(2) }
-                }
-                """,
+            in: "func f(_ ring: consuming SPSCRing<Int>)",
+            right: "ring.split { producer, _ in let same = producer; _ = same.tryPush(1) }",
+            wrong:
+                "ring.split { producer, _ in let second = producer; _ = second.tryPush(1); _ = producer.tryPush(2) }",
             complaint: "used after consume"
         ),
         Program(
@@ -55,69 +111,50 @@ import Testing
         ),
         Program(
             claim: "a producer is not used after it has gone",
-            right: """
-                func f(_ ring: consuming SPSCRing<Int>) {
-                    ring.split { producer, _ in _ = producer.tryPush(1); _ = consume producer }
-                }
-                """,
-            wrong: """
-                func f(_ ring: consuming SPSCRing<Int>) {
-                    ring.split { producer, _ in _ = consume producer; _ = producer.tryPush(1) }
-                }
-                """,
+            in: "func f(_ ring: consuming SPSCRing<Int>)",
+            right: "ring.split { producer, _ in _ = producer.tryPush(1); _ = consume producer }",
+            wrong: "ring.split { producer, _ in _ = consume producer; _ = producer.tryPush(1) }",
             complaint: "used after consume"
         ),
         Program(
             claim: "a producer is on one thread at a time",
+            in: "func f(_ ring: consuming SPSCRing<Int>)",
             right: """
-                func f(_ ring: consuming SPSCRing<Int>) {
-                    ring.split { producer, consumer in
-                        Task { _ = producer.tryPush(1) }
-                        Task { _ = consumer.tryPop() }
-                    }
+                ring.split { producer, consumer in
+                    Task { _ = producer.tryPush(1) }
+                    Task { _ = consumer.tryPop() }
                 }
                 """,
             wrong: """
-                func f(_ ring: consuming SPSCRing<Int>) {
-                    ring.split { producer, consumer in
-                        Task { _ = producer.tryPush(1) }
-                        _ = producer.tryPush(2)
-                    }
+                ring.split { producer, consumer in
+                    Task { _ = producer.tryPush(1) }
+                    _ = producer.tryPush(2)
                 }
                 """,
             complaint: "risks causing data races"
         ),
         Program(
             claim: "a consumer does not go into a closure that may run on several threads",
+            in: """
+                func several(_ body: @escaping @Sendable () -> Void) {}
+                func f(_ ring: consuming SPSCRing<Int>)
+                """,
             right: """
-                func several(_ body: @escaping @Sendable () -> Void) {}
-                func f(_ ring: consuming SPSCRing<Int>) {
-                    ring.split { _, consumer in
-                        let handoff = Handoff(consumer)
-                        several { _ = handoff.take().tryPop() }
-                    }
+                ring.split { _, consumer in
+                    let handoff = Handoff(consumer)
+                    several { _ = handoff.take().tryPop() }
                 }
                 """,
-            wrong: """
-                func several(_ body: @escaping @Sendable () -> Void) {}
-                func f(_ ring: consuming SPSCRing<Int>) {
-                    ring.split { _, consumer in several { _ = consumer.tryPop() } }
-                }
-                """,
+            wrong: "ring.split { _, consumer in several { _ = consumer.tryPop() } }",
             complaint: "non-Sendable type 'SPSCRing<Int>.Consumer'"
         ),
         Program(
             claim: "a consumer is not used beside the loop over its elements",
-            right: """
-                func f(_ consumer: consuming SPSCRing<Int>.Consumer) async throws {
-                    for try await _ in consumer.elements() {}
-                }
-                """,
+            in: "func f(_ consumer: consuming SPSCRing<Int>.Consumer) async throws",
+            right: "for try await _ in consumer.elements() {}",
             wrong: """
-                func f(_ consumer: consuming SPSCRing<Int>.Consumer) async throws {
-                    for try await _ in consumer.elements() {}
-                    _ = consumer.tryPop()
-                }
+                for try await _ in consumer.elements() {}
+                _ = consumer.tryPop()
                 """,
             complaint: "used after consume"
         ),
@@ -177,60 +214,51 @@ import Testing
         ),
         Program(
             claim: "two tasks do not share a producer that suspends",
+            in: "func f(_ ring: consuming SPSCRing<Int>)",
             right: """
-                func f(_ ring: consuming SPSCRing<Int>) {
-                    ring.split { producer, _ in
-                        var producer = producer
-                        Task { while await producer.push(1).isPushed {} }
-                    }
+                ring.split { producer, _ in
+                    var producer = producer
+                    Task { while await producer.push(1).isPushed {} }
                 }
                 """,
             wrong: """
-                func f(_ ring: consuming SPSCRing<Int>) {
-                    ring.split { producer, _ in
-                        var producer = producer
-                        Task { while await producer.push(1).isPushed {} }
-                        Task { while await producer.push(2).isPushed {} }
-                    }
+                ring.split { producer, _ in
+                    var producer = producer
+                    Task { while await producer.push(1).isPushed {} }
+                    Task { while await producer.push(2).isPushed {} }
                 }
                 """,
             complaint: "risks causing data races"
         ),
         Program(
             claim: "two child tasks do not share a producer",
+            in: "func f(_ ring: consuming SPSCRing<Int>) async",
             right: """
-                func f(_ ring: consuming SPSCRing<Int>) async {
-                    await ring.split { producer, _ in
-                        async let first = producer.tryPush(1).isPushed
-                        _ = await first
-                    }
+                await ring.split { producer, _ in
+                    async let first = producer.tryPush(1).isPushed
+                    _ = await first
                 }
                 """,
             wrong: """
-                func f(_ ring: consuming SPSCRing<Int>) async {
-                    await ring.split { producer, _ in
-                        async let first = producer.tryPush(1).isPushed
-                        async let second = producer.tryPush(2).isPushed
-                        _ = await (first, second)
-                    }
+                await ring.split { producer, _ in
+                    async let first = producer.tryPush(1).isPushed
+                    async let second = producer.tryPush(2).isPushed
+                    _ = await (first, second)
                 }
                 """,
             complaint: "sending 'producer' risks causing data races"
         ),
         Program(
             claim: "two tasks do not share the loop over a consumer",
+            in: "func f(_ consumer: consuming sending SPSCRing<Int>.Consumer)",
             right: """
-                func f(_ consumer: consuming sending SPSCRing<Int>.Consumer) {
-                    let iterator = consumer.elements().makeAsyncIterator()
-                    Task { while try await iterator.next() != nil {} }
-                }
+                let iterator = consumer.elements().makeAsyncIterator()
+                Task { while try await iterator.next() != nil {} }
                 """,
             wrong: """
-                func f(_ consumer: consuming sending SPSCRing<Int>.Consumer) {
-                    let iterator = consumer.elements().makeAsyncIterator()
-                    Task { while try await iterator.next() != nil {} }
-                    Task { while try await iterator.next() != nil {} }
-                }
+                let iterator = consumer.elements().makeAsyncIterator()
+                Task { while try await iterator.next() != nil {} }
+                Task { while try await iterator.next() != nil {} }
                 """,
             complaint: "risks causing data races"
         ),
@@ -396,17 +424,6 @@ import Testing
             complaint: "used after consume"
         ),
         Program(
-            claim: "a lock over what is not Sendable stays on its thread",
-            right: """
-                final class Sound: Sendable { let lock = ReadWriteLock([0]) }
-                """,
-            wrong: """
-                final class Box { var value = 0 }
-                final class Unsound: Sendable { let lock = ReadWriteLock(Box()) }
-                """,
-            complaint: "contains non-Sendable type 'Box'"
-        ),
-        Program(
             claim: "a read closure does not write",
             right: "func f(_ lock: borrowing ReadWriteLock<[Int]>) { lock.withWriteLock { $0.append(1) } }",
             wrong: "func f(_ lock: borrowing ReadWriteLock<[Int]>) { lock.withReadLock { $0.append(1) } }",
@@ -422,29 +439,6 @@ import Testing
                 }
                 """,
             complaint: "missing reinitialization of inout parameter"
-        ),
-        Program(
-            claim: "an array of what is not Sendable stays on its thread",
-            right: "final class Sound: Sendable { let array = SafeArray<Int>() }",
-            wrong: """
-                final class Box { var value = 0 }
-                final class Unsound: Sendable { let array = SafeArray<Box>() }
-                """,
-            complaint: "contains non-Sendable type 'Box'"
-        ),
-        Program(
-            claim: "a task does not block its thread in a barrier",
-            right: "func f(_ barrier: Barrier) async throws { _ = try await barrier.wait() }",
-            wrong: "func f(_ barrier: Barrier) async throws { _ = barrier.wait() }",
-            complaint: "not marked with 'await'"
-        ),
-        Program(
-            claim: "a task does not block its thread in a mutex",
-            right:
-                "func f(_ mutex: borrowing PriorityInheritingMutex<Int>) async throws { try await mutex.withLock { $0 += 1 } }",
-            wrong:
-                "func f(_ mutex: borrowing PriorityInheritingMutex<Int>) async throws { mutex.withLock { $0 += 1 } }",
-            complaint: "not marked with 'await'"
         ),
         Program(
             claim: "what a task's closure takes to another thread is not used beside it",
@@ -487,13 +481,9 @@ import Testing
         ),
         Program(
             claim: "a predicate does not change the value",
-            right:
-                "func f(_ lock: SharedReadWriteLock<Int>) { lock.lock.withWriteLock(when: { $0 > 0 }) { $0 = 0 } }",
-            wrong: """
-                func f(_ lock: SharedReadWriteLock<Int>) {
-                    lock.lock.withWriteLock(when: { $0 += 1; return true }) { $0 = 0 }
-                }
-                """,
+            in: "func f(_ lock: SharedReadWriteLock<Int>)",
+            right: "lock.lock.withWriteLock(when: { $0 > 0 }) { $0 = 0 }",
+            wrong: "lock.lock.withWriteLock(when: { $0 += 1; return true }) { $0 = 0 }",
             complaint: "left side of mutating operator isn't mutable"
         ),
         Program(
@@ -509,87 +499,18 @@ import Testing
             complaint: "in concurrently-executing code"
         ),
         Program(
-            claim: "a task without an await is told that waiting for a predicate blocks, and what to use",
-            right: """
-                func f(_ array: SafeArray<Int>) {
-                    Task { try await array.withWriteLock(when: { $0.count > 1 }) { $0 = [] } }
-                }
-                """,
-            wrong: """
-                func f(_ array: SafeArray<Int>) {
-                    Task { array.withWriteLock(when: { $0.count > 1 }) { $0 = [] } }
-                }
-                """,
-            complaint: "it blocks the thread; use `try await withWriteLock`"
-        ),
-        Program(
-            claim: "a task without an await is told what blocks, and what to use: an operation",
-            right: """
-                func f(_ operation: AsyncOperation<Int>) { Task { _ = try await operation.wait() } }
-                """,
-            wrong: """
-                func f(_ operation: AsyncOperation<Int>) { Task { _ = operation.wait() } }
-                """,
-            complaint: "it blocks the thread; use `try await wait()`"
-        ),
-        Program(
-            claim: "an async function is asked to suspend where an operation would block",
-            right: """
-                func f(_ operation: AsyncOperation<Int>) async throws { _ = try await operation.wait(timeout: .zero) }
-                """,
-            wrong: """
-                func f(_ operation: AsyncOperation<Int>) async throws { _ = operation.wait(timeout: .zero) }
-                """,
-            complaint: "not marked with 'await'"
-        ),
-        Program(
-            claim: "a task without an await is told what blocks: a group",
-            right: """
-                func f(_ group: DispatchGroup) { Task { _ = try await group.waitReport(timeout: nil) } }
-                """,
-            wrong: """
-                func f(_ group: DispatchGroup) { Task { _ = group.waitReport(timeout: nil) } }
-                """,
-            complaint: "use `try await waitReport(timeout:)`"
-        ),
-        Program(
-            claim: "a task without an await is told what blocks: a map over threads",
-            right: """
-                func f(_ numbers: [Int]) { Task { _ = try await numbers.concurrentMap { $0 + 1 } } }
-                """,
-            wrong: """
-                func f(_ numbers: [Int]) { Task { _ = numbers.concurrentMap { $0 + 1 } } }
-                """,
-            complaint: "put `try await` before the call"
-        ),
-        Program(
             claim: "a task without an await is told what blocks: a cache",
-            right: """
-                func f(_ cache: SingleFlightCache<Int, Int>) { Task { _ = try await cache.value(forKey: 1) { 1 } } }
-                """,
-            wrong: """
-                func f(_ cache: SingleFlightCache<Int, Int>) { Task { _ = try cache.value(forKey: 1) { 1 } } }
-                """,
+            in: "func f(_ cache: SingleFlightCache<Int, Int>)",
+            right: "Task { _ = try await cache.value(forKey: 1) { 1 } }",
+            wrong: "Task { _ = try cache.value(forKey: 1) { 1 } }",
             complaint: "use `try await value(forKey:orCompute:)`"
         ),
         Program(
             claim: "async code does not wait for a queue by blocking",
-            right: """
-                func f(_ queue: DispatchQueue) async throws { try await GCD.run(on: queue) {} }
-                """,
-            wrong: """
-                func f(_ queue: DispatchQueue) async throws { GCD.sync(on: queue) {} }
-                """,
+            in: "func f(_ queue: DispatchQueue) async throws",
+            right: "try await GCD.run(on: queue) {}",
+            wrong: "GCD.sync(on: queue) {}",
             complaint: "use `try await GCD.run(on:)`"
-        ),
-        Program(
-            claim: "a shared lock over what is not Sendable stays on its thread",
-            right: "final class Sound: Sendable { let lock = SharedReadWriteLock([0]) }",
-            wrong: """
-                final class Box { var value = 0 }
-                final class Unsound: Sendable { let lock = SharedReadWriteLock(Box()) }
-                """,
-            complaint: "contains non-Sendable type 'Box'"
         ),
         Program(
             claim: "a shared array is no key by its contents",
@@ -611,18 +532,6 @@ import Testing
             right: "func f(_ one: SafeSet<Int>, _ other: SafeSet<Int>) -> Bool { one === other }",
             wrong: "func f(_ one: SafeSet<Int>, _ other: SafeSet<Int>) -> Bool { one == other }",
             complaint: "cannot be applied to two"
-        ),
-        Program(
-            claim: "a task does not block its thread in a semaphore",
-            right: "func f(_ semaphore: FIFOSemaphore) async throws { try await semaphore.wait() }",
-            wrong: "func f(_ semaphore: FIFOSemaphore) async throws { semaphore.wait() }",
-            complaint: "not marked with 'await'"
-        ),
-        Program(
-            claim: "a task does not block its thread in a latch",
-            right: "func f(_ latch: Latch) async throws { _ = try await latch.wait(timeout: .seconds(1)) }",
-            wrong: "func f(_ latch: Latch) async throws { _ = latch.wait(timeout: .seconds(1)) }",
-            complaint: "not marked with 'await'"
         ),
     ]
 
@@ -654,5 +563,25 @@ import Testing
         let wrong = try await Compiler.compile(program.wrong, flags: program.flags)
         #expect(!wrong.succeeded, "compiled, and must not")
         #expect(wrong.output.contains(program.complaint), "\(wrong.output)")
+    }
+}
+
+extension WrongProgramTests.Program {
+    /// Two bodies of one function.
+    init(
+        claim: String,
+        in function: String,
+        right: String,
+        wrong: String,
+        complaint: String,
+        flags: [String] = []
+    ) {
+        self.init(
+            claim: claim,
+            right: "\(function) {\n\(right)\n}",
+            wrong: "\(function) {\n\(wrong)\n}",
+            complaint: complaint,
+            flags: flags
+        )
     }
 }
