@@ -7,9 +7,7 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
 @testable import InterlockPool
-@testable import InterlockSync
 // contract: SingleFlightCache, WorkerPool
 @Suite(.timeLimit(.minutes(10))) struct SingleFlightCacheCallbackTests {
     private let queue = GCD.serialQueue(label: "delivery")

@@ -6,9 +6,6 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 // contract: SingleFlightCache
 @Suite(.timeLimit(.minutes(10))) struct SingleFlightCacheContractTests {
     @TaskLocal static var request = "none"
@@ -27,26 +24,6 @@ import Interlock
         }
         #expect(try await first.value == "first")
         #expect(seen.events == [.utility])
-    }
-
-    // first       computation              test
-    // asks        waits for the latch      removes everything
-    // has the value                        nothing is kept
-    @Test func whatIsComputedWhileEverythingIsForgottenIsNotKept() async throws {
-        let cache = SingleFlightCache<Int, Int>()
-        let (begun, open) = (Handshake(), Latch(count: 1))
-        let first = Task {
-            try await cache.value(forKey: 1) {
-                begun.give()
-                try await open.wait()
-                return 1
-            }
-        }
-        await begun.taken()
-        cache.removeAll()
-        open.countDown()
-        #expect(try await first.value == 1)
-        #expect(cache.cachedValue(forKey: 1) == nil && cache.count == 0)
     }
 
     @Test func theClockIsReadOnlyWhereThereIsAMaximumAge() async throws {

@@ -6,9 +6,7 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
 @testable import InterlockPool
-@testable import InterlockSync
 // contract: CircularComputation, GCD
 @Suite struct SingleFlightCacheCycleTests {
     @Test(.timeLimit(.minutes(10))) func aComputationThatAsksForItselfIsRefused() async throws {
@@ -69,63 +67,24 @@ import Interlock
         try cache.value(forKey: key, orCompute: compute)
     }
 
-    /// Success if `body` is refused as circular; an alarm ends one that waits for itself.
-    private static func expectRefusal(_ body: () throws -> Int) -> Never {
-        do { _ = try body() } catch is CircularComputation { exit(EXIT_SUCCESS) } catch {}
-        exit(EXIT_FAILURE)
-    }
-
-    @Test func blockingQuestionsInACycleOnOneThreadAreRefused() async {
-        await #expect(processExitsWith: .success) {
-            alarm(240)
+    /// By what is in the cycle. An alarm ends one that waits for itself.
+    static let cycles: [String: @Sendable () async throws -> Int] = [
+        "one thread": {
             let cache = SingleFlightCache<Int, Int>()
-            SingleFlightCacheCycleTests.expectRefusal {
-                try SingleFlightCacheCycleTests.ask(cache, 1) {
-                    try SingleFlightCacheCycleTests.ask(cache, 2) {
-                        try SingleFlightCacheCycleTests.ask(cache, 3) {
-                            try SingleFlightCacheCycleTests.ask(cache, 1) { 1 }
-                        }
-                    }
-                }
-            }
-        }
-    }
-
-    @Test func blockingQuestionsInACycleThroughTwoCachesAreRefused() async {
-        await #expect(processExitsWith: .success) {
-            alarm(240)
+            return try ask(cache, 1) { try ask(cache, 2) { try ask(cache, 3) { try ask(cache, 1) { 1 } } } }
+        },
+        "two caches": {
             let numbers = SingleFlightCache<Int, Int>()
             let letters = SingleFlightCache<String, Int>()
-            SingleFlightCacheCycleTests.expectRefusal {
-                try SingleFlightCacheCycleTests.ask(numbers, 1) {
-                    try SingleFlightCacheCycleTests.ask(letters, "a") {
-                        try SingleFlightCacheCycleTests.ask(numbers, 1) { 1 }
-                    }
-                }
-            }
-        }
-    }
-
-    @Test func aTaskThatAsksABlockingQuestionInACycleIsRefused() async {
-        await #expect(processExitsWith: .success) {
-            alarm(240)
+            return try ask(numbers, 1) { try ask(letters, "a") { try ask(numbers, 1) { 1 } } }
+        },
+        "a task": {
             let cache = SingleFlightCache<Int, Int>()
-            do {
-                _ = try await cache.value(forKey: 1) { () async throws -> Int in
-                    try SingleFlightCacheCycleTests.ask(cache, 2) {
-                        try SingleFlightCacheCycleTests.ask(cache, 1) { 1 }
-                    }
-                }
-            } catch is CircularComputation {
-                exit(EXIT_SUCCESS)
+            return try await cache.value(forKey: 1) { () async throws -> Int in
+                try ask(cache, 2) { try ask(cache, 1) { 1 } }
             }
-            exit(EXIT_FAILURE)
-        }
-    }
-
-    @Test func aCycleThroughTheThreadsOfAConcurrentMapIsRefused() async {
-        await #expect(processExitsWith: .success) {
-            alarm(240)
+        },
+        "the threads of a concurrent map": {
             let cache = SingleFlightCache<Int, Int>()
             // Two elements wait for each other; the one that a helper has then asks.
             func askOnHelper() throws -> Int {
@@ -135,24 +94,22 @@ import Interlock
                     if arrivals.increment() == 2 { both.give(2) }
                     both.take()
                     if ObjectIdentifier(Thread.current) == caller { return 0 }
-                    return try SingleFlightCacheCycleTests.ask(cache, 1) { 1 }
+                    return try ask(cache, 1) { 1 }
                 }.reduce(0, +)
             }
-            SingleFlightCacheCycleTests.expectRefusal {
-                try SingleFlightCacheCycleTests.ask(cache, 1) { try askOnHelper() }
-            }
-        }
-    }
-
-    @Test func aCycleThroughWorkOnAQueueIsRefused() async {
-        await #expect(processExitsWith: .success) {
-            alarm(240)
+            return try ask(cache, 1) { try askOnHelper() }
+        },
+        "work on a queue": {
             let cache = SingleFlightCache<Int, Int>()
-            do {
-                _ = try await cache.value(forKey: 1) {
-                    try await GCD.run { try SingleFlightCacheCycleTests.ask(cache, 1) { 1 } }
-                }
-            } catch is CircularComputation {
+            return try await cache.value(forKey: 1) { try await GCD.run { try ask(cache, 1) { 1 } } }
+        },
+    ]
+
+    @Test(.ownThreads, arguments: cycles.keys.sorted())
+    func blockingQuestionsInACycleAreRefused(through what: String) async {
+        await #expect(processExitsWith: .success) { [what] in
+            alarm(240)
+            do { _ = try await SingleFlightCacheCycleTests.cycles[what]!() } catch is CircularComputation {
                 exit(EXIT_SUCCESS)
             }
             exit(EXIT_FAILURE)

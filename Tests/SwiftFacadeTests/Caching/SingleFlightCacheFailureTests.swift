@@ -6,9 +6,7 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
 @testable import InterlockPool
-@testable import InterlockSync
 // contract: SingleFlightCache
 @Suite(.timeLimit(.minutes(10))) struct SingleFlightCacheFailureTests {
     private static func ask(_ cache: SingleFlightCache<Int, Int>, _ compute: () throws -> Int) throws -> Int {

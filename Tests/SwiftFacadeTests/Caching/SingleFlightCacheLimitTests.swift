@@ -7,9 +7,6 @@ import Synchronization
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 
 final class TimerlessClock: Clock, Sendable {
     struct Instant: InstantProtocol {

@@ -8,9 +8,7 @@ import Synchronization
 import Testing
 
 import Interlock
-@testable import InterlockOperations
 @testable import InterlockPool
-@testable import InterlockSync
 
 struct Refusal: Error, Equatable {
     let number: Int
@@ -222,28 +220,36 @@ struct Refusal: Error, Equatable {
         #expect(cache.waiters(forKey: 1) == 0)
     }
 
-    @Test(.timeLimit(.minutes(10)), arguments: [false, true])
-    func whatIsForgottenDuringItsComputationIsNotKept(replaced: Bool) async throws {
+    enum Forgetting: CaseIterable { case replaced, removed, withAll }
+
+    // asks        computation              test
+    //             waits for the latch      forgets the key
+    // is answered
+    @Test(.timeLimit(.minutes(10)), arguments: Forgetting.allCases)
+    func whatIsForgottenDuringItsComputationIsNotKept(_ forgetting: Forgetting) async throws {
         let cache = SingleFlightCache<Int, Int>()
-        let open = Latch(count: 1)
+        let (begun, open) = (Handshake(), Latch(count: 1))
         let task = Task {
             try await cache.value(forKey: 1) {
+                begun.give()
                 try await open.wait()
                 return 1
             }
         }
-        #expect(await eventuallySuspending { cache.waiters(forKey: 1) == 1 })
-        if replaced {
-            cache.updateValue(2, forKey: 1)
-        } else {
+        await begun.taken()
+        #expect(cache.waiters(forKey: 1) == 1)
+        switch forgetting {
+        case .replaced: cache.updateValue(2, forKey: 1)
+        case .removed:
             cache.removeValue(forKey: 1)
             // Not the computation that began before.
             #expect(try await cache.value(forKey: 1) { 2 } == 2)
+        case .withAll: cache.removeAll()
         }
         open.countDown()
         #expect(try await task.value == 1, "the waiter is answered")
-        #expect(cache.cachedValue(forKey: 1) == 2)
-        cache.removeAll()
+        #expect(cache.cachedValue(forKey: 1) == (forgetting == .withAll ? nil : 2))
+        if forgetting != .withAll { cache.removeAll() }
         #expect(cache.count == 0)
     }
 

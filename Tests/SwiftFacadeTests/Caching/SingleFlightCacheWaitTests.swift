@@ -6,9 +6,7 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
 @testable import InterlockPool
-@testable import InterlockSync
 // contract: SingleFlightCache, SingleFlightTimedOut
 @Suite(.timeLimit(.minutes(10))) struct SingleFlightCacheWaitTests {
     private static let soon = Duration.milliseconds(5)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `GCD.sync` refuses to wait for itself, names the queues involved, and refuses nothing else. A child process makes
-// each report; an alarm ends a child that hangs.
+// `GCD.sync` refuses nothing but a wait for itself; DispatchMisuseTests.swift has that.
 
 import Dispatch
 import Foundation
@@ -9,8 +8,6 @@ import Testing
 
 import Interlock
 @testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 // contract: GCD
 @Suite(.timeLimit(.minutes(10))) struct CheckedSyncTests {
     @Test func valuesAndErrorsPassThrough() throws {
@@ -64,58 +61,5 @@ import Interlock
         let arrival = Promise<Int>()
         queue.async { arrival.fulfil(sync(on: target) { 5 }) }
         #expect(await arrival.take() == 5)
-    }
-
-    @Test func syncOntoTheCurrentQueueIsReported() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            alarm(240)
-            let queue = DispatchQueue(label: "org.interlock.photos")
-            sync(on: queue) { sync(on: queue) {} }
-        }
-        #expect(
-            sentence(result).contains(
-                "interlock: GCD.sync(on: \"org.interlock.photos\"): would wait for itself"
-            )
-        )
-        #expect(sentence(result).contains("(\"org.interlock.photos\" → \"org.interlock.photos\")"))
-    }
-
-    @Test func syncFromAsyncWorkOntoItsOwnQueueIsReported() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            alarm(240)
-            let queue = DispatchQueue(label: "never met before")
-            queue.async { sync(on: queue) {} }
-            try await Task.sleep(for: .seconds(60))
-        }
-        #expect(sentence(result).contains("GCD.sync(on: \"never met before\"): would wait for itself"))
-    }
-
-    // A, then B, then A: libdispatch sees B only, and hangs.
-    @Test func enteringAQueueFurtherOutIsReportedWithBothLabels() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            alarm(240)
-            let (a, b) = (DispatchQueue(label: "A"), DispatchQueue(label: "B"))
-            sync(on: a) { sync(on: b) { sync(on: a) {} } }
-        }
-        #expect(sentence(result).contains("this thread is running on \"B\" and has entered \"A\" already"))
-        #expect(sentence(result).contains("(\"A\" → \"B\" → \"A\")"))
-    }
-
-    @Test func theFirstOfThreeMayHaveBeenEnteredByAsync() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            alarm(240)
-            let (a, b) = (GCD.serialQueue(label: "A"), DispatchQueue(label: "B"))
-            a.async { sync(on: b) { sync(on: a) {} } }
-            try await Task.sleep(for: .seconds(60))
-        }
-        #expect(sentence(result).contains("(\"A\" → \"B\" → \"A\")"))
-    }
-
-    @Test func syncOntoTheMainQueueFromItselfIsReported() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            alarm(240)
-            await MainActor.run { sync(on: .main) {} }
-        }
-        #expect(sentence(result).contains("would wait for itself"))
     }
 }

@@ -7,8 +7,6 @@ import Testing
 
 import Interlock
 @testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 
 @Suite(.timeLimit(.minutes(10))) struct DispatchContractTests {
     // queue:  [work begun.......................] value
@@ -48,15 +46,6 @@ import Interlock
             let seen = await blocking { queue.sync { DispatchQueue.getSpecific(key: key) } }
             #expect(seen == "target")
         }
-    }
-    // contract: GCD
-    @Test func enteringAConcurrentQueueAgainIsReported() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            func twice(_ queue: DispatchQueue) { GCD.sync(on: queue) { GCD.sync(on: queue) {} } }
-            alarm(240)
-            twice(GCD.concurrentQueue(label: "wide"))
-        }
-        #expect(sentence(result).contains("interlock: GCD.sync(on: \"wide\"): would wait for itself"))
     }
 
     // MARK: Groups

@@ -8,8 +8,6 @@ import Testing
 
 import Interlock
 @testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 // contract: DelayedWork, GCD
 @Suite(.timeLimit(.minutes(10))) struct GCDTests {
     private static func fibonacci(_ number: Int) -> Int {
@@ -68,18 +66,6 @@ import Interlock
             arrival.fulfil((ran, DispatchQueue.getSpecific(key: key)))
         }
         #expect(await arrival.take() == ("work", "delivery"))
-    }
-
-    @Test func aClosureIsRunAndItsValueDelivered() async {
-        let (work, delivery) = (named("work"), named("delivery"))
-        let arrival = Promise<Int>()
-        GCD.run(on: work, deliverOn: delivery) {
-            let base = 20
-            return Self.fibonacci(base)
-        } completion: { (value: Int) in
-            arrival.fulfil(value)
-        }
-        #expect(await arrival.take() == 6765)
     }
 
     @Test func theDefaultDeliveryIsTheMainQueue() async {

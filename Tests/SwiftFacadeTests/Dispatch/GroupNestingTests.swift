@@ -8,8 +8,6 @@ import Testing
 
 import Interlock
 @testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 // contract: RunningJob
 @Suite(.timeLimit(.minutes(10))) struct GroupNestingTests {
     // MARK: Results
@@ -108,35 +106,6 @@ import Interlock
         inside.leave()
         #expect(try await group.waitReport(timeout: nil).isFinished)
         #expect(GroupLedger.of(group).entryCount == 0)
-    }
-
-    @Test func aCycleOfGroupsIsReported() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            let (a, b, c) = (DispatchGroup(), DispatchGroup(), DispatchGroup())
-            for group in [a, b, c] { group.enter() }
-            a.include(b, "b", file: "P.swift", line: 1)
-            b.include(c, "c", file: "P.swift", line: 2)
-            c.include(a, "a", file: "P.swift", line: 3)
-        }
-        #expect(
-            sentence(result).contains(
-                "interlock: DispatchGroup.include(\"a\"): the group includes this one already "
-                    + "(\"a\" (P.swift:3) → \"b\" (P.swift:1) → \"c\" (P.swift:2)): each would wait for the other for ever"
-            )
-        )
-    }
-
-    @Test func aGroupInItselfIsReported() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            let group = DispatchGroup()
-            group.enter()
-            group.include(group, "own")
-        }
-        #expect(
-            sentence(result).contains(
-                "DispatchGroup.include(\"own\"): a group would wait for itself, and never be empty"
-            )
-        )
     }
 
     @Test func aGroupMayBeInTwoGroups() async throws {

@@ -8,8 +8,6 @@ import Testing
 
 import Interlock
 @testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 // contract: Completion, GroupWaitReport, LeaveToken, RunningJob
 @Suite(.timeLimit(.minutes(10))) struct GroupTests {
     // MARK: Tokens
@@ -42,22 +40,6 @@ import Interlock
         #expect(try await group.waitReport(timeout: .zero).running.map(\.label) == ["second"])
         second.leave()
         #expect(try await group.waitReport(timeout: nil).isFinished)
-    }
-
-    @Test func leavingTwiceIsReportedWithTheTokensOrigin() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            let group = DispatchGroup()
-            group.enter()
-            let token = group.enterToken("thumbnail", file: "Photos.swift", line: 12)
-            token.leave()
-            token.leave()
-        }
-        #expect(
-            sentence(result).contains(
-                "interlock: LeaveToken.leave(\"thumbnail\"): left twice; it was made at Photos.swift:12"
-            )
-        )
-        #expect(sentence(result).contains("has left group DispatchGroup 0x"))
     }
 
     @Test func aTokenDroppedWithoutLeavingIsReportedAndTheGroupBalances() async {

@@ -8,9 +8,6 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 
 /// Given by one side, awaited by the other; counts, so it may be given first.
 final class Handshake: Sendable {
@@ -78,6 +75,22 @@ func hold(_ queue: DispatchQueue) async -> Handshake {
     return goOn
 }
 
+/// Has `queue` run a blocking job that ends when the event that is returned happens. The job has begun.
+func hold(_ queue: InterlockQueue, name: String? = nil) -> Event {
+    let (begun, end) = (Event(), Event())
+    queue.job(name: name, isBlocking: true) {
+        begun.happen()
+        end.wait()
+    }
+    begun.wait()
+    return end
+}
+
+/// As above, suspending meanwhile.
+func hold(_ queue: InterlockQueue, name: String? = nil) async -> Event {
+    await blocking { hold(queue, name: name) }
+}
+
 /// A runner whose one permit is held until the handshake is given.
 func heldRunner(
     on queue: DispatchQueue = .global(qos: .utility)
@@ -90,6 +103,42 @@ func heldRunner(
     }
     await begun.taken()
     return (runner, goOn)
+}
+
+/// An operation of a test: tells when its work begins, and ends when it is told to; abandoned, if this goes.
+final class Held: Sendable {
+    let operation: AsyncOperation<Int>
+    let begun = Handshake()
+    private let kept = VisibleBox<Completion<Int>>()
+
+    init(_ name: String? = nil, _ categories: ExclusionCategory...) {
+        operation = AsyncOperation<Int>(name: name) { [kept, begun] completion in
+            kept.value.withLock { $0 = completion }
+            begun.give()
+        }
+        for category in categories { operation.excludes(category) }
+    }
+
+    /// Once the work has begun.
+    var completion: Completion<Int>? { kept.value.withLock { $0 } }
+
+    func end(_ value: Int = 1) { completion?.succeed(value) }
+}
+
+/// An operation whose task waits for its cancellation, and then throws it, or gives the value.
+func awaitingCancellation(
+    _ name: String? = nil,
+    begun: Handshake,
+    ended: Counter = Counter(),
+    value: Int? = nil
+) -> AsyncOperation<Int> {
+    AsyncOperation<Int>(name: name) {
+        begun.give()
+        await untilCancelled()
+        ended.increment()
+        guard let value else { throw CancellationError() }
+        return value
+    }
 }
 
 final class Counter: Sendable {

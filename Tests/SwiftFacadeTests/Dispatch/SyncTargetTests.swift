@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What `GCD.sync` knows of targets, and of queues entered by plain `sync` and `async`. A child process makes each
-// report; an alarm ends a child that hangs.
+// What `GCD.sync` knows of targets, and its limits. The reports are in DispatchMisuseTests.swift.
 
 import Dispatch
 import Foundation
@@ -9,96 +8,8 @@ import Testing
 
 import Interlock
 @testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 // contract: GCD
 @Suite(.timeLimit(.minutes(10))) struct SyncTargetTests {
-    // MARK: Serial targets
-
-    @Test func queuesThatShareASerialTargetAreReportedWithItsLabel() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            alarm(240)
-            let target = GCD.serialQueue(label: "disk")
-            let (a, b) = (
-                GCD.serialQueue(label: "A", target: target), GCD.serialQueue(label: "B", target: target)
-            )
-            sync(on: a) { sync(on: b) {} }
-        }
-        #expect(
-            sentence(result).contains(
-                "interlock: GCD.sync(on: \"B\"): would wait for itself: this thread is running on \"A\" and has entered "
-                    + "\"A\" and with it its serial target \"disk\", which \"B\" targets too (\"A\" → \"B\"), so the work "
-                    + "could never start"
-            )
-        )
-    }
-
-    @Test func aSharedTargetFurtherDownAndFurtherOutIsReported() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            alarm(240)
-            let target = GCD.serialQueue(label: "disk")
-            let between = GCD.concurrentQueue(label: "between", target: target)
-            let (a, b) = (
-                GCD.serialQueue(label: "A", target: between), GCD.serialQueue(label: "B", target: target)
-            )
-            a.async { sync(on: DispatchQueue(label: "C")) { sync(on: b) {} } }
-            try await Task.sleep(for: .seconds(60))
-        }
-        #expect(sentence(result).contains("\"disk\", which \"B\" targets too (\"A\" → \"C\" → \"B\")"))
-    }
-
-    // libdispatch answers for the current queue: "A" was not made by GCD.
-    @Test func theTargetOfAPlainQueueIsSeenWhileThatIsCurrent() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            alarm(240)
-            let target = GCD.serialQueue(label: "disk")
-            let a = DispatchQueue(label: "A", target: target)
-            let b = GCD.serialQueue(label: "B", target: target)
-            sync(on: a) { sync(on: b) {} }
-        }
-        #expect(sentence(result).contains("its serial target \"disk\", which \"B\" targets too"))
-    }
-
-    @Test func theSerialTargetItselfIsReported() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            alarm(240)
-            let target = DispatchQueue(label: "disk")
-            let a = DispatchQueue(label: "A", target: target)
-            sync(on: a) {}
-            a.async { sync(on: target) {} }
-            try await Task.sleep(for: .seconds(60))
-        }
-        #expect(
-            sentence(result).contains(
-                "has entered \"A\" and with it its serial target \"disk\" (\"A\" → \"disk\")"
-            )
-        )
-    }
-
-    @Test func aQueueOnTheCurrentOneIsReported() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            alarm(240)
-            let target = GCD.serialQueue(label: "disk")
-            let a = GCD.serialQueue(label: "A", target: target)
-            sync(on: target) { sync(on: a) {} }
-        }
-        #expect(sentence(result).contains("has entered \"disk\" already, which \"A\" targets too"))
-    }
-
-    @Test func queuesOnTheMainQueueShareIt() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            alarm(240)
-            let (a, b) = (
-                GCD.serialQueue(label: "A", target: .main), GCD.serialQueue(label: "B", target: .main)
-            )
-            a.async { sync(on: b) {} }
-            try await Task.sleep(for: .seconds(60))
-        }
-        #expect(
-            sentence(result).contains("its serial target \"com.apple.main-thread\", which \"B\" targets too")
-        )
-    }
-
     @Test func queuesThatShareAConcurrentTargetNest() {
         for target in [
             GCD.concurrentQueue(label: "wide"), DispatchQueue(label: "wide", attributes: .concurrent),
@@ -117,38 +28,7 @@ import Interlock
         #expect(sync(on: queues[0]) { sync(on: queues[1]) { 1 } } == 1)
     }
 
-    // MARK: Plain sync and async
-
-    // GCD has not met "A" before: the call on it sees it.
-    @Test func anOuterPlainSyncIsSeen() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            alarm(240)
-            let (a, b) = (DispatchQueue(label: "A"), DispatchQueue(label: "B"))
-            func plain(_ body: () -> Void) { a.sync(execute: body) }
-            plain { sync(on: b) { sync(on: a) {} } }
-        }
-        #expect(sentence(result).contains("(\"A\" → \"B\" → \"A\")"))
-    }
-
-    @Test func anOuterPlainAsyncIsSeenThroughAGlobalQueue() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            alarm(240)
-            let a = DispatchQueue(label: "A")
-            a.async { sync(on: .global(qos: .utility)) { sync(on: a) {} } }
-            try await Task.sleep(for: .seconds(60))
-        }
-        #expect(sentence(result).contains("GCD.sync(on: \"A\"): would wait for itself"))
-    }
-
-    @Test func workOfAConcurrentQueueThatEntersItIsReported() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            alarm(240)
-            let queue = DispatchQueue(label: "wide", attributes: .concurrent)
-            queue.async { sync(on: queue) {} }
-            try await Task.sleep(for: .seconds(60))
-        }
-        #expect(sentence(result).contains("GCD.sync(on: \"wide\"): would wait for itself"))
-    }
+    // MARK: Tags
 
     @Test func aTagIsOneForAllWhoMeetTheQueueAtOnce() async {
         for _ in 0..<100 {
@@ -233,17 +113,5 @@ import Interlock
                 }
             }
         }
-    }
-
-    @Test func aCycleIsReportedThoughThereIsALimit() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            @Sendable func limited(_ queue: DispatchQueue, _ body: @Sendable () -> Void) {
-                _ = GCD.sync(on: queue, timeout: .seconds(3600), body)
-            }
-            alarm(240)
-            let (a, b) = (DispatchQueue(label: "A"), DispatchQueue(label: "B"))
-            limited(a) { limited(b) { sync(on: a) {} } }
-        }
-        #expect(sentence(result).contains("(\"A\" → \"B\" → \"A\")"))
     }
 }

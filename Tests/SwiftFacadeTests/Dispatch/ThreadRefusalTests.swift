@@ -116,9 +116,7 @@ import Interlock
                     }
                 }
             }
-            await haveThreadsOfTheRuntime()
-            alarm(240)
-            refuseThreads()
+            await refuseFurtherThreads()
             for _ in 0..<rounds {
                 let begun = Counter()
                 begin.give()
@@ -140,28 +138,24 @@ import Interlock
         }
     }
 
-    // C thread      ring                        task
-    //               has no thread to serve
-    //                                           finds nothing, suspends
-    // pushes ────▶  one signal of a semaphore
-    //               a task of its own serves ─▶ has the element
     /// The timers of suspended waits have a thread; without it, a task sleeps.
     @Test func aTaskWaitsUntilItsLimitThoughNoThreadKeepsTime() async {
         await #expect(processExitsWith: .success) {
-            await haveThreadsOfTheRuntime()
-            alarm(240)
-            refuseThreads()
+            await refuseFurtherThreads()
             let begin = ContinuousClock.now
             let isServed = try await FIFOSemaphore(permits: 0).wait(timeout: .milliseconds(20))
             exit(!isServed && begin.duration(to: .now) >= .milliseconds(20) ? EXIT_SUCCESS : EXIT_FAILURE)
         }
     }
 
+    // C thread      ring                        task
+    //               has no thread to serve
+    //                                           finds nothing, suspends
+    // pushes ────▶  one signal of a semaphore
+    //               a task of its own serves ─▶ has the element
     @Test func tasksAtASharedRingThatGetsNoThreadAreResumed() async {
         await #expect(processExitsWith: .success) {
-            await haveThreadsOfTheRuntime()
-            alarm(240)
-            refuseThreads()
+            await refuseFurtherThreads()
             let ring = try MPMCRing<Int>(capacity: 1, resumingOnOwnThread: true)
             let popping = Task { try await ring.pop() }
             guard await eventuallySuspending({ waiting(ring.waiters.consumers) == 1 }) else { exit(1) }
@@ -182,9 +176,7 @@ import Interlock
 
     @Test func tasksAtASplitRingThatGetsNoThreadAreResumed() async {
         await #expect(processExitsWith: .success) {
-            await haveThreadsOfTheRuntime()
-            alarm(240)
-            refuseThreads()
+            await refuseFurtherThreads()
             try await SPSCRing<Int>(capacity: 4, resumingOnOwnThread: true).split { producer, consumer in
                 let waiters = producer.waiters
                 let elements = consumer.elements()
@@ -216,8 +208,8 @@ import Interlock
 
 private func waiting(_ queue: WaitQueue) -> Int { queue.withWaiters { $0.count } }
 
-/// Has the runtime make the threads of its timer and workers: later it would wait for a missing one.
-private func haveThreadsOfTheRuntime() async {
+/// As `refuseThreads`, once the runtime has the threads of its timer and workers: it would wait for a missing one.
+private func refuseFurtherThreads() async {
     let workers = ProcessInfo.processInfo.activeProcessorCount
     let inside = Counter()
     await withTaskGroup(of: Void.self) { group in
@@ -230,5 +222,7 @@ private func haveThreadsOfTheRuntime() async {
         }
     }
     try? await Task.sleep(for: .milliseconds(1))
+    alarm(240)
+    refuseThreads()
 }
 #endif

@@ -8,9 +8,7 @@ import Synchronization
 import Testing
 
 import Interlock
-@testable import InterlockOperations
 @testable import InterlockPool
-@testable import InterlockSync
 // contract: InterlockQueue, Job
 @Suite(.timeLimit(.minutes(10))) struct JobRaceTests {
     /// Rounds in which the threads meet at each.

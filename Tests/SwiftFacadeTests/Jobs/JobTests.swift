@@ -118,12 +118,16 @@ struct Broken: Error, Equatable { var number = 0 }
         let freed = Counter()
         queue.suspend()
         let above = queue.job { 1 }
-        let tracked = Tracked(freed: freed)
-        let waiting = above.then(name: "waiting") { _ in withExtendedLifetime(tracked) {} }
-        let ready = queue.job(name: "ready") { 2 }
+        let waiting = above.then(name: "waiting") { _ in }
+        let ready = { [queue] in
+            let tracked = Tracked(freed: freed)
+            return queue.job(name: "ready") { withExtendedLifetime(tracked) {} }
+        }()
         let below = waiting.then {}
         waiting.cancel()
+        #expect(freed.value == 0)
         ready.cancel()
+        #expect(freed.value == 1)
         ready.cancel()
         #expect(error(of: waiting) == OperationCancelled(operation: "waiting"))
         #expect(error(of: ready) == OperationCancelled(operation: "ready"))
@@ -131,19 +135,6 @@ struct Broken: Error, Equatable { var number = 0 }
         queue.resume()
         #expect(try await above.value == 1)
         await #expect(throws: OperationCancelled(operation: "waiting")) { try await below.value }
-        withExtendedLifetime(tracked) {}
-    }
-
-    @Test func aCancelledJobFreesWhatItsClosureHolds() {
-        let freed = Counter()
-        queue.suspend()
-        let job = { [queue] in
-            let tracked = Tracked(freed: freed)
-            return queue.job { withExtendedLifetime(tracked) {} }
-        }()
-        #expect(freed.value == 0)
-        job.cancel()
-        #expect(freed.value == 1)
     }
 
     @Test func aRunningJobEndsCancelledWhenItsClosureReturns() async throws {
@@ -182,33 +173,24 @@ struct Broken: Error, Equatable { var number = 0 }
 
     // MARK: Waiting
 
-    @Test func aWaitHasALimitAndIsTakenBack() async throws {
+    /// Beside `waitingGivesUpInTimeAndLeavesNothingBehind` of operations, which are waited for by the same code.
+    @Test func aWaitHasALimitAndLeavesNoHookBehind() async throws {
         queue.suspend()
         let job = queue.job { 6 }
-        #expect(block(job, .milliseconds(1)) == nil)
+        #expect(block(job, .milliseconds(1)) == nil && job.node.hookCount == 0)
         #expect(blockUntil(job, .now) == nil)
         #expect(try await job.wait(timeout: .milliseconds(1)) == nil)
         #expect(try await job.wait(until: .now) == nil)
+        let cancelled = Task { try await job.value }
+        #expect(await eventuallySuspending { job.node.hookCount == 1 })
+        cancelled.cancel()
+        _ = await cancelled.result
+        #expect(job.node.hookCount == 0)
         queue.resume()
         #expect(try await job.wait(timeout: .seconds(60))?.get() == 6)
         #expect(try await job.wait(until: .now.advanced(by: .seconds(60)))?.get() == 6)
         #expect(try block(job)?.get() == 6)
         #expect(try await job.outcome.get() == 6)
-    }
-
-    /// Beside `waitingGivesUpInTimeAndLeavesNothingBehind` of operations, which are waited for by the same code.
-    @Test func aWaitThatGivesUpLeavesNoHookBehind() async throws {
-        queue.suspend()
-        let job = queue.job { 6 }
-        #expect(block(job, .milliseconds(1)) == nil)
-        #expect(job.node.hookCount == 0)
-        #expect(try await job.wait(timeout: .milliseconds(1)) == nil)
-        let cancelled = Task { try await job.value }
-        #expect(eventually { job.node.hookCount == 1 })
-        cancelled.cancel()
-        _ = await cancelled.result
-        #expect(job.node.hookCount == 0)
-        queue.resume()
     }
 
     @Test func aJobThatHasEndedKeepsNoHandler() {

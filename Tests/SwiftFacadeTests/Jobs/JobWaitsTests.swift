@@ -6,9 +6,6 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 // contract: InterlockQueue, Job, WaitReason
 @Suite(.timeLimit(.minutes(10))) struct JobWaitsTests {
     let queue = InterlockQueue(name: "told")
@@ -74,18 +71,6 @@ import Interlock
         #expect(told["job"]?.reasons == [.work])
         held.countDown()
         try await below.value
-    }
-
-    @Test func aCycleThroughJobsIsReported() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            let queue = InterlockQueue(name: "told")
-            let top = AsyncOperation(name: "top") { 1 }
-            let job = top.asJob(in: queue)
-            // In another queue, and two jobs further.
-            let last = InterlockQueue(name: "far").job(after: job.then { $0 }) { $0 }
-            top.addDependency(last.asOperation(name: "face"))
-        }
-        #expect(sentence(result).contains("\"top\" → \"face\" → \"top\""))
     }
 
     @Test func anOperationBelowAnotherJobIsNoCycle() async throws {

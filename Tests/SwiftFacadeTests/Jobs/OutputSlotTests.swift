@@ -7,9 +7,6 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 
 private struct Wide: Equatable, Sendable {
     var words: (Int, Int, Int, Int, Int)

@@ -6,9 +6,6 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 // contract: ConcurrentBlockOperation, AsyncOperation
 @Suite(.timeLimit(.minutes(10))) struct ConcurrentBlockOperationTests {
     let queue = OperationQueue()
@@ -27,24 +24,6 @@ import Interlock
         }
         queue.addOperation(operation)
         #expect(try await operation.value == [0, 1, 2, 3, 4])
-    }
-
-    @Test func fiveSleepersTakeLittleMoreThanOneSleep() async throws {
-        let sleep = Duration.milliseconds(300)
-        let blocks = [@Sendable () throws -> Void](
-            repeating: { Thread.sleep(forTimeInterval: 0.3) },
-            count: 5
-        )
-        let operation = ConcurrentBlockOperation(name: "sleepers", blocks)
-        // By hand: a queue would wait for a pool thread, which other tests occupy.
-        let elapsed = await blocking {
-            ContinuousClock().measure {
-                operation.start()
-                _ = operation.wait()
-            }
-        }
-        // Two at a time would take three sleeps.
-        #expect(elapsed >= sleep && elapsed < sleep * 2.5, "took \(elapsed)")
     }
 
     @Test func theCompletionFiresOnceAfterTheLast() async throws {
@@ -130,14 +109,5 @@ import Interlock
         _ = try await operation.value
         await eventually("closures are freed while the operation is kept") { freed.value == 1 }
         #expect(operation.isFinished)
-    }
-
-    @Test func addingAfterTheBeginningIsReported() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            let operation = ConcurrentBlockOperation<Int>(name: "late")
-            operation.start()
-            operation.addBlock { 1 }
-        }
-        #expect(sentence(result).contains("ConcurrentBlockOperation.addBlock(\"late\"): it has begun"))
     }
 }

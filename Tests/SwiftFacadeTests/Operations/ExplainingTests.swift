@@ -7,8 +7,6 @@ import Testing
 
 import Interlock
 @testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 
 /// An operation that runs until it is let go.
 struct HeldOperation {

@@ -1,38 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cancellation in every state of an operation, and in a race with its end. Each time it must finish once, release its
-// dependents, call its completion block once, and run no work after that.
+// Cancellation in every state of an operation: each time it must finish once, release its dependents, and run no work
+// after that. OperationRaceTests.swift has it in a race with the end.
 
 import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 
 // contract: AsyncOperation
 @Suite(.timeLimit(.minutes(10))) struct OperationCancellationTests {
     let queue = OperationQueue()
-
-    @Test func cancelledBeforeItsStartItNeverRuns() async throws {
-        let ran = Counter()
-        let operation = AsyncOperation<Int>(name: "early") { ran.increment() }
-        let done = Handshake()
-        let completions = Counter()
-        operation.completionBlock = {
-            completions.increment()
-            done.give()
-        }
-        queue.isSuspended = true
-        queue.addOperation(operation)
-        operation.cancel()
-        #expect(operation.isCancelled && !operation.isFinished && operation.isReady)
-        queue.isSuspended = false
-        await #expect(throws: OperationCancelled(operation: "early")) { try await operation.value }
-        await done.taken()
-        #expect(ran.value == 0 && completions.value == 1)
-    }
     // contract: OperationAbandoned, OperationCancelled, OperationDeadlocked, OperationInputMissing
     @Test func anOperationWithoutANameIsNamedByTypeAndAddress() {
         let operation = AsyncOperation<Int> { 1 }
@@ -63,40 +41,30 @@ import Interlock
     // below: waiting    cancelled → finished at once
     // last:  waiting                → runs, is given below's error
     @Test func cancelledWhileItWaitsItFinishesBeforeItsDependency() async throws {
-        let kept = VisibleMutex<Completion<Int>?>(nil)
-        let begun = Handshake()
-        let above = AsyncOperation<Int>(name: "above") { completion in
-            kept.withLock { $0 = completion }
-            begun.give()
-        }
-        let ran = Counter()
+        let (held, ran) = (Held("above"), Counter())
+        let above = held.operation
         let below = above.then(name: "below") { value in ran.increment() + value }
         let last = below.then(name: "last") { value in ran.increment() + value }
         queue.enqueue(above, below, last)
-        await begun.taken()
+        await held.begun.taken()
         below.cancel()
         await #expect(throws: OperationCancelled(operation: "below")) { try await below.value }
         await #expect(throws: OperationCancelled(operation: "below")) { try await last.value }
         #expect(above.isExecuting && ran.value == 0)
-        kept.withLock { $0 }?.succeed(1)
+        held.end()
         #expect(try await above.value == 1)
     }
     // contract: Completion
     @Test func cancelledWhileItRunsItFinishesAtOnceAndRefusesTheLateCallback() async throws {
-        let kept = VisibleMutex<Completion<Int>?>(nil)
-        let begun = Handshake()
-        let told = Counter()
-        let operation = AsyncOperation<Int>(name: "running") { completion in
-            completion.onCancel { told.increment() }
-            kept.withLock { $0 = completion }
-            begun.give()
-        }
+        let (held, told) = (Held("running"), Counter())
+        let operation = held.operation
         let below = operation.then { $0 }
         queue.enqueue(operation, below)
-        await begun.taken()
+        await held.begun.taken()
+        let completion = try #require(held.completion)
+        completion.onCancel { told.increment() }
         operation.cancel()
         #expect(operation.isFinished && told.value == 1)
-        let completion = try #require(kept.withLock { $0 })
         #expect(completion.isCancelled)
         #expect(!completion.succeed(1))
         await #expect(throws: OperationCancelled(operation: "running")) { try await below.value }
@@ -114,12 +82,11 @@ import Interlock
     @Test(arguments: EarlyEnd.allCases) func aHandlerThatComesAfterTheCancellationRuns(end: EarlyEnd)
         async throws
     {
-        let (told, clock) = (Counter(), ManualClock())
-        let kept = VisibleMutex<Completion<Int>?>(nil)
-        let operation = AsyncOperation<Int> { completion in kept.withLock { $0 = completion } }
+        let (held, told, clock) = (Held(), Counter(), ManualClock())
+        let operation = held.operation
         if end == .timedOut { operation.timeOut(after: .seconds(1), clock: clock) }
         operation.start()
-        let completion = try #require(kept.withLock { $0 })
+        let completion = try #require(held.completion)
         switch end {
         case .cancelled: operation.cancel()
         case .cancelledTwice:
@@ -137,31 +104,17 @@ import Interlock
         #expect(told.value == (end.stopsWork ? 1 : 0))
     }
 
-    @Test func cancellingCancelsTheTaskAndWaitsForItsEnd() async throws {
+    @Test(arguments: [false, true]) func aCancelledTasksAnswerIsTheResult(isValue: Bool) async throws {
         let begun = Handshake()
-        let operation = AsyncOperation<Int>(name: "task") {
-            begun.give()
-            await untilCancelled()
-            try Task.checkCancellation()
-            return 1
-        }
+        let operation = awaitingCancellation("task", begun: begun, value: isValue ? 5 : nil)
         queue.addOperation(operation)
         await begun.taken()
         operation.cancel()
-        await #expect(throws: OperationCancelled(operation: "task")) { try await operation.value }
-    }
-
-    @Test func aTaskThatAnswersItsCancellationWithAValueSucceeds() async throws {
-        let begun = Handshake()
-        let operation = AsyncOperation<Int> {
-            begun.give()
-            await untilCancelled()
-            return 5
+        if isValue {
+            #expect(try await operation.value == 5)
+        } else {
+            await #expect(throws: OperationCancelled(operation: "task")) { try await operation.value }
         }
-        queue.addOperation(operation)
-        await begun.taken()
-        operation.cancel()
-        #expect(try await operation.value == 5)
         #expect(operation.isCancelled)
     }
 
@@ -221,68 +174,18 @@ import Interlock
     }
 
     @Test func cancelAllOperationsEndsAWholeChain() async throws {
-        let begun = Handshake()
-        let kept = VisibleMutex<Completion<Int>?>(nil)
-        let first = AsyncOperation<Int>(name: "first") { completion in
-            kept.withLock { $0 = completion }
-            begun.give()
-        }
-        var chain = [first]
+        let held = Held("first")
+        var chain = [held.operation]
         for number in 1..<20 { chain.append(chain[number - 1].then(name: "\(number)") { $0 + 1 }) }
         for operation in chain { queue.addOperation(operation) }
-        await begun.taken()
+        await held.begun.taken()
         queue.cancelAllOperations()
         await blocking { [queue] in queue.waitUntilAllOperationsAreFinished() }
-        #expect(first.isCancelled)
+        #expect(held.operation.isCancelled)
         for operation in chain {
             // The cancellation above a step may end it before its own does. Its result is the same.
             #expect(operation.isFinished)
             #expect(throws: OperationCancelled.self) { try operation.result?.get() }
         }
-    }
-
-    /// Three threads finish, cancel, and add a dependent at once.
-    @Test(arguments: [1000, 2000]) func racesWithFinishEndItOnce(rounds: Int) async throws {
-        let (finishes, ends, completions, released) = (Counter(), Counter(), Counter(), Counter())
-        let (allEnded, allCompleted) = (Handshake(), Handshake())
-        for round in 0..<rounds {
-            let completion = VisibleMutex<Completion<Int>?>(nil)
-            let begun = Handshake()
-            let operation = AsyncOperation<Int>(name: "raced") { handle in
-                completion.withLock { $0 = handle }
-                begun.give()
-            }
-            operation.onFinish { _ in
-                ends.increment()
-                allEnded.give()
-            }
-            operation.completionBlock = {
-                completions.increment()
-                allCompleted.give()
-            }
-            let earlier = operation.then { $0 }
-            queue.enqueue(operation, earlier)
-            if round.isMultiple(of: 2) { await begun.taken() }
-            async let cancelling: Void = blocking { operation.cancel() }
-            async let finishing: Void = blocking {
-                if operation.finish(.success(round)) { finishes.increment() }
-            }
-            let later = operation.then { $0 }
-            queue.addOperation(later)
-            _ = await (cancelling, finishing)
-            for step in [earlier, later] {
-                let outcome = try #require(try await step.wait(timeout: .seconds(Handshake.limit)))
-                switch outcome {
-                case .success(let value): #expect(value == round)
-                case .failure(let error): #expect(error as? OperationCancelled == .init(operation: "raced"))
-                }
-                released.increment()
-            }
-            #expect(operation.isFinished && !operation.isExecuting)
-        }
-        await allEnded.taken(rounds)
-        await allCompleted.taken(rounds)
-        #expect(ends.value == rounds && completions.value == rounds && released.value == 2 * rounds)
-        #expect(finishes.value <= rounds)
     }
 }

@@ -6,9 +6,6 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 
 // contract: AsyncOperation
 @Suite(.timeLimit(.minutes(10))) struct OperationContractTests {
@@ -140,16 +137,6 @@ import Interlock
         _ = try await operation.value
         #expect(crowd.total == 40 && crowd.most <= 3)
     }
-    // contract: ConcurrentBlockOperation
-    @Test func aLimitBelowOneIsReported() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            _ = ConcurrentBlockOperation<Void>(maxConcurrency: 0)
-        }
-        #expect(
-            sentence(result).contains("ConcurrentBlockOperation(maxConcurrency: 0): at least one closure")
-        )
-    }
-
     #if os(Linux)
     // contract: ConcurrentBlockOperation
     @Test func threadsOfSeveralClosuresHaveTheOperationsName() async throws {

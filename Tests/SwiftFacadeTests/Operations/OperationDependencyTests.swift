@@ -7,32 +7,21 @@ import Testing
 
 import Interlock
 @testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 
 // contract: AsyncOperation
 @Suite(.timeLimit(.minutes(10))) struct OperationDependencyTests {
     let queue = OperationQueue()
 
     private func held(_ name: String) -> (operation: AsyncOperation<Int>, begun: Handshake) {
-        let begun = Handshake()
+        let held = Held(name)
         // A dropped completion would fail the operation.
-        let kept = VisibleMutex<Completion<Int>?>(nil)
-        let keeper = Keeper(kept)
-        let operation = AsyncOperation<Int>(name: name) { completion in
-            keeper.completion.withLock { $0 = completion }
-            begun.give()
-        }
-        operation.onFinish { _ in keeper.completion.withLock { $0 = nil } }
-        return (operation, begun)
-    }
-
-    private final class Keeper: Sendable {
-        let completion: VisibleMutex<Completion<Int>?>
-        init(_ completion: consuming VisibleMutex<Completion<Int>?>) { self.completion = completion }
+        held.operation.onFinish { _ in withExtendedLifetime(held) {} }
+        return (held.operation, held.begun)
     }
     // contract: OperationState
-    @Test func anOperationWaitsForAllOfItsDependencies() async throws {
+    @Test(arguments: [false, true]) func anOperationWaitsForAllOfItsDependencies(removesFirst: Bool)
+        async throws
+    {
         let (one, oneBegun) = held("one")
         let (two, twoBegun) = held("two")
         let below = AsyncOperation<Int> { 3 }
@@ -43,33 +32,15 @@ import Interlock
         queue.enqueue(one, two, below)
         await oneBegun.taken()
         await twoBegun.taken()
+        if removesFirst {
+            below.removeDependency(one)
+            #expect(!below.isReady && below.dependencies == [two])
+        }
         one.finish(.success(1))
         #expect(!below.isReady && below.state == .waiting)
         two.finish(.success(2))
         #expect(try await below.value == 3)
         #expect(below.dependencies.isEmpty, "a finished operation lets its dependencies go")
-    }
-
-    @Test func aDependencyThatHasFinishedHoldsUpNone() async throws {
-        let above = AsyncOperation<Int> { 1 }
-        queue.addOperation(above)
-        _ = try await above.value
-        let below = AsyncOperation<Int> { 2 }
-        below.addDependency(above)
-        #expect(below.isReady)
-        queue.addOperation(below)
-        #expect(try await below.value == 2)
-    }
-
-    @Test func dependenciesReachAcrossQueues() async throws {
-        let other = OperationQueue()
-        let above = AsyncOperation<Int> { 20 }
-        let below = above.then { $0 + 1 }
-        let last = below.then { $0 * 2 }
-        other.addOperation(below)
-        queue.addOperation(last)
-        queue.addOperation(above)
-        #expect(try await last.value == 42)
     }
 
     // Foundation for Linux does not count down here.
@@ -85,23 +56,6 @@ import Interlock
         #expect(try await below.value == 2)
         above.finish(.success(1))
         below.removeDependency(above)
-    }
-
-    @Test func aRemovedDependencyLeavesTheOthers() async throws {
-        let (one, oneBegun) = held("one")
-        let (two, twoBegun) = held("two")
-        let below = AsyncOperation<Int> { 3 }
-        below.addDependency(one)
-        below.addDependency(two)
-        queue.enqueue(one, two, below)
-        await oneBegun.taken()
-        await twoBegun.taken()
-        below.removeDependency(one)
-        #expect(!below.isReady && below.dependencies == [two])
-        one.finish(.success(1))
-        #expect(!below.isReady)
-        two.finish(.success(2))
-        #expect(try await below.value == 3)
     }
     // contract: OperationAbandoned, OperationCancelled, OperationDeadlocked, OperationInputMissing
     @Test func aStepWithoutItsInputSaysSo() async throws {
@@ -159,21 +113,6 @@ import Interlock
         let outcome = try await below.wait(timeout: .seconds(10))
         above.finish(.success(1))
         #expect(outcome != nil, "it stays in its queue, ready")
-    }
-
-    // The same race, unforced.
-    @Test func addingRacesWithTheEndOfADependency() async throws {
-        let other = OperationQueue()
-        for round in 0..<300 {
-            let above = AsyncOperation<Int> { round }
-            let below = above.then { $0 }
-            async let ends: Void = blocking { above.start() }
-            other.addOperation(below)
-            await ends
-            let outcome = try await below.wait(timeout: .seconds(Handshake.limit))
-            #expect(try outcome?.get() == round)
-            if outcome == nil { return }
-        }
     }
 
     // MARK: Operations of other kinds
@@ -248,40 +187,6 @@ import Interlock
         }
     }
 
-    // finishing thread:  promote the dependent, post, open
-    // this thread:       drop the last reference
-    @Test func aDependentMayGoWhileItsDependencyFinishes() async throws {
-        for _ in 0..<1000 {
-            let (above, begun) = held("above")
-            queue.addOperation(above)
-            await begun.taken()
-            let dependent = VisibleMutex<AsyncOperation<Int>?>(AsyncOperation { 1 })
-            dependent.withLock { $0?.addDependency(above) }
-            async let finishing: Bool = blocking { above.finish(.success(1)) }
-            let last = dependent.withLock { dependent in
-                defer { dependent = nil }
-                return dependent
-            }
-            withExtendedLifetime(last) {}
-            _ = await finishing
-        }
-    }
-
-    @Test func aGraphNeverRunIsFreed() async {
-        let freed = Counter()
-        do {
-            let captured = Tracked(freed: freed)
-            let first = AsyncOperation<Int> {
-                captured.touch()
-                return 1
-            }
-            let second = first.then { $0 + 1 }
-            let third = second.and(first)
-            third.addDependency(first)
-        }
-        #expect(freed.value == 1)
-    }
-
     @Test func aFinishedChainKeepsOnlyWhatIsHeld() async throws {
         let freed = Counter()
         let first = VisibleMutex<AsyncOperation<Tracked>?>(AsyncOperation { Tracked(freed: freed) })
@@ -306,34 +211,9 @@ import Interlock
         #expect(try await chain[length - 1].value == length - 1)
     }
 
-    // Freed link by link, the chain would need a stack as long as itself.
-    @Test(arguments: ["never run", "cancelled"]) func aLongChainNeverRunIsFreedOnASmallStack(how: String)
-        async
-    {
-        await #expect(processExitsWith: .success) { [how] in
-            let freed = Counter()
-            do {
-                let captured = Tracked(freed: freed)
-                var last = AsyncOperation<Int> {
-                    captured.touch()
-                    return 0
-                }
-                for _ in 0..<20_000 {
-                    let next = last.then { $0 + 1 }
-                    last = next
-                }
-                if how == "cancelled" {
-                    last.cancel()
-                    last.start()
-                }
-            }
-            exit(freed.value == 1 ? EXIT_SUCCESS : EXIT_FAILURE)
-        }
-    }
-
     // MARK: Cycles
 
-    private static func numbered(_ numbers: [Int]) -> [Int: AsyncOperation<Int>] {
+    static func numbered(_ numbers: [Int]) -> [Int: AsyncOperation<Int>] {
         Dictionary(
             uniqueKeysWithValues: numbers.map { number in
                 (number, AsyncOperation<Int>(name: "\(number)") { number })
@@ -353,42 +233,6 @@ import Interlock
         #expect(text.hasPrefix("two edges are fine\n"))
         #expect(text.contains("interlock: Operation.addDependency(\"3\"): waiting for \"2\" closes a cycle"))
         #expect(text.contains("\"3\" → \"2\" → \"5\" → \"3\""))
-    }
-
-    @Test func anOperationThatWaitsForItselfIsNamed() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            let operation = AsyncOperation<Int>(name: "self") { 1 }
-            operation.addDependency(operation)
-        }
-        #expect(sentence(result).contains("\"self\" → \"self\""))
-    }
-
-    @Test func aCycleThroughAnotherKindOfOperationIsNamed() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            let first = AsyncOperation<Int>(name: "first") { 1 }
-            let block = BlockOperation {}
-            block.name = "block"
-            block.addDependency(first)
-            first.addDependency(block)
-        }
-        #expect(sentence(result).contains("\"first\" → \"block\" → \"first\""))
-    }
-
-    // Only the blocks lead to "1", two steps above the new dependency.
-    @Test func aCycleThroughAnotherKindFurtherUpIsNamed() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            let operation = OperationDependencyTests.numbered([1, 2, 3])
-            let (above, below) = (BlockOperation {}, BlockOperation {})
-            (above.name, below.name) = ("above", "below")
-            operation[2]!.addDependency(below)
-            below.addDependency(above)
-            above.addDependency(operation[1]!)
-            operation[3]!.addDependency(operation[2]!)
-            operation[1]!.addDependency(operation[3]!)
-        }
-        #expect(
-            sentence(result).contains("\"1\" → \"3\" → \"2\" → \"below\" → \"above\" → \"1\"")
-        )
     }
 
     // One unfinished operation of another kind, and a chain that begins with a wait for it.
@@ -543,19 +387,5 @@ import Interlock
         #expect(cycle.map(\.name) == ["3", "2", "5", "3"])
         operation[2]!.removeDependency(operation[5]!)
         #expect(operation[3]!.cycle(byDependingOn: operation[2]!) == nil)
-    }
-
-    @Test func aDependencyAddedAfterTheStartIsReported() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            let above = AsyncOperation<Int>(name: "above") { 1 }
-            let below = AsyncOperation<Int>(name: "below") { 1 }
-            below.start()
-            below.addDependency(above)
-        }
-        #expect(
-            sentence(result).contains(
-                "Operation.addDependency(\"below\"): it has started, too late to wait for \"above\""
-            )
-        )
     }
 }

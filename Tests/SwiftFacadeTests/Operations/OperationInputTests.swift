@@ -7,8 +7,6 @@ import Testing
 
 import Interlock
 @testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 // contract: DependencyPolicy, OperationInputMissing, OperationUpstream, Upstream, AsyncOperation
 @Suite(.timeLimit(.minutes(10))) struct OperationInputTests {
     let queue = OperationQueue()

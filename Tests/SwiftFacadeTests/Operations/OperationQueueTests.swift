@@ -6,29 +6,30 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 
 // contract: AsyncOperation
 @Suite(.timeLimit(.minutes(10))) struct OperationQueueTests {
     let queue = OperationQueue()
 
-    @Test func theLimitHoldsUntilTheCallbackAndNotUntilStartReturns() async throws {
-        queue.maxConcurrentOperationCount = 2
-        let crowd = Crowd()
-        let operations = (0..<30).map { _ in
+    @Test(arguments: [1, 2]) func theLimitHoldsUntilTheCallbackAndNotUntilStartReturns(limit: Int)
+        async throws
+    {
+        queue.maxConcurrentOperationCount = limit
+        let (crowd, begun) = (Crowd(), Trace<Int>())
+        let operations = (0..<30).map { number in
             AsyncOperation<Void> { completion in
                 crowd.enter()
+                begun.add(number)
                 DispatchQueue.global().async {
                     crowd.leave()
                     completion.succeed()
                 }
             }
         }
-        for operation in operations { queue.addOperation(operation) }
+        await blocking { [queue] in queue.addOperations(operations, waitUntilFinished: true) }
         try await OperationQueue.finished(operations)
-        #expect(crowd.total == 30 && (1...2).contains(crowd.most))
+        #expect(crowd.total == 30 && (1...limit).contains(crowd.most))
+        if limit == 1 { #expect(begun.events == Array(0..<30)) }
     }
 
     @Test func aSuspendedQueueStartsNothingUntilItResumes() async throws {

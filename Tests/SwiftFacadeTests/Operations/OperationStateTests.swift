@@ -7,8 +7,6 @@ import Testing
 
 import Interlock
 @testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 
 /// A clock that runs code of a user when it is released.
 private struct ReleasedClock: Clock {
@@ -29,21 +27,18 @@ private struct ReleasedClock: Clock {
     //                  completes
     // finished
     @Test func finishesWhenTheCallbackFiresAndNotWhenStartReturns() async throws {
-        let begun = Handshake()
-        let kept = VisibleMutex<Completion<Int>?>(nil)
-        let operation = AsyncOperation<Int> { completion in
-            kept.withLock { $0 = completion }
-            begun.give()
-        }
+        let held = Held()
+        let operation = held.operation
         queue.maxConcurrentOperationCount = 1
         queue.addOperation(operation)
-        await begun.taken()
+        await held.begun.taken()
         #expect(operation.isExecuting && !operation.isFinished && operation.result == nil)
         #expect(operation.state == .executing)
-        let completion = try #require(kept.withLock { $0 })
+        let completion = try #require(held.completion)
         #expect(completion.succeed(7))
         #expect(operation.isFinished && !operation.isExecuting)
         #expect(operation.state == .finished)
+        #expect(!completion.succeed(8) && !operation.finish(.success(9)))
         #expect(try await operation.value == 7)
     }
 
@@ -77,20 +72,6 @@ private struct ReleasedClock: Clock {
             exit(states.events.count == 2 ? EXIT_SUCCESS : EXIT_FAILURE)
         }
     }
-    // contract: OperationEvent
-    @Test func eachChangeIsAnnouncedOnceAndInOrder() async throws {
-        let above = AsyncOperation<Int> { 1 }
-        let operation = AsyncOperation<Int> { 2 }
-        operation.addDependency(above)
-        let trace = Trace<OperationEvent>()
-        operation.onChange { trace.add($0) }
-        #expect(operation.state == .waiting)
-        queue.enqueue(above, operation)
-        _ = try await operation.value
-        // The value may be read before the end's handlers have run.
-        await eventually("the end is told") { trace.events.last == .finished }
-        #expect(trace.events == [.ready, .executing, .finished])
-    }
 
     // The handler of `.ready` holds up the thread that makes the operation ready.
     // contract: OperationEvent
@@ -123,6 +104,7 @@ private struct ReleasedClock: Clock {
             for operation in above { below.addDependency(operation) }
             let trace = Trace<OperationEvent>()
             below.onChange { trace.add($0) }
+            #expect(below.state == .waiting)
             for operation in above + [below] { queue.addOperation(operation) }
             _ = try await below.value
             // The value may be read before the end's handlers have run.
@@ -141,71 +123,25 @@ private struct ReleasedClock: Clock {
         below.onChange { trace.add($0) }
         below.addDependency(above)
         below.addDependency(block)
-        #expect(below.state == .ready)
+        #expect(below.state == .ready && below.isReady)
         queue.addOperation(below)
-        _ = try await below.value
+        #expect(try await below.value == 2)
         await eventually("the end is told") { trace.events.last == .finished }
         #expect(trace.events == [.executing, .finished])
     }
     // contract: OperationEvent
     @Test func aCancellationOnTheWayIsAnnouncedOnce() async throws {
-        let begun = Handshake()
-        let kept = VisibleMutex<Completion<Int>?>(nil)
-        let operation = AsyncOperation<Int> { completion in
-            kept.withLock { $0 = completion }
-            begun.give()
-        }
+        let held = Held()
+        let operation = held.operation
         let trace = Trace<OperationEvent>()
         operation.onChange { trace.add($0) }
         #expect(operation.state == .ready)
         queue.addOperation(operation)
-        await begun.taken()
+        await held.begun.taken()
         operation.cancel()
         operation.cancel()
         #expect(trace.events == [.executing, .cancelled, .finished])
     }
-    // contract: Completion
-    @Test func theFirstOfManyCallbacksWins() async throws {
-        for _ in 0..<200 {
-            let wins = Counter()
-            let ends = Counter()
-            let operation = AsyncOperation<Int> { completion in
-                for caller in 0..<3 {
-                    DispatchQueue.global().async { if completion.succeed(caller) { wins.increment() } }
-                }
-                if completion.succeed(3) { wins.increment() }
-            }
-            operation.onFinish { _ in ends.increment() }
-            queue.addOperation(operation)
-            let value = try await operation.value
-            #expect((0...3).contains(value))
-            #expect(operation.finish(.success(9)) == false)
-            #expect(try operation.result?.get() == value)
-            await eventually("one call wins and is told so") { wins.value == 1 && ends.value == 1 }
-        }
-    }
-
-    @Test func theCompletionBlockFiresOnce() async throws {
-        let fired = Counter()
-        let done = Handshake()
-        for _ in 0..<100 {
-            let operation = AsyncOperation<Int> { 1 }
-            operation.completionBlock = {
-                fired.increment()
-                done.give()
-            }
-            queue.addOperation(operation)
-        }
-        await done.taken(100)
-        await blocking { [queue] in queue.waitUntilAllOperationsAreFinished() }
-        // A second block of any of them would be queued behind this one.
-        let barrier = AsyncOperation<Int> { 1 }
-        barrier.completionBlock = { done.give() }
-        queue.addOperation(barrier)
-        await done.taken()
-        #expect(fired.value == 100)
-    }
-
     @Test func whatIsFinishedBeforeItsStartIsRecordedAndItsWorkNeverRuns() async throws {
         let ran = Counter()
         let operation = AsyncOperation<Int> { ran.increment() }
@@ -264,25 +200,11 @@ private struct ReleasedClock: Clock {
         await #expect(throws: JobFailure()) { try await failingHandler.value }
     }
 
-    @Test func aQueueOfOneRunsOneAtATimeInOrder() async throws {
-        queue.maxConcurrentOperationCount = 1
-        let trace = Trace<String>()
-        let operations = (0..<50).map { number in
-            AsyncOperation<Int> { completion in
-                trace.add("begin \(number)")
-                DispatchQueue.global().async {
-                    trace.add("end \(number)")
-                    completion.succeed(number)
-                }
-            }
-        }
-        await blocking { [queue] in queue.addOperations(operations, waitUntilFinished: true) }
-        #expect(trace.events == (0..<50).flatMap { ["begin \($0)", "end \($0)"] })
-    }
-
     // MARK: Lifetimes
 
-    @Test func capturesOfTheWorkAreFreedWhenItHasRun() async throws {
+    @Test(arguments: [false, true]) func capturesOfTheWorkAreFreedWhenItHasRunOrNeverWill(isCancelled: Bool)
+        async throws
+    {
         let freed = Counter()
         let operation = {
             let captured = Tracked(freed: freed)
@@ -291,25 +213,11 @@ private struct ReleasedClock: Clock {
                 return 1
             }
         }()
+        if isCancelled { operation.cancel() }
         queue.addOperation(operation)
-        _ = try await operation.value
+        #expect(try await operation.wait().isCancelled == isCancelled)
         await eventually("the closure is freed while the operation is kept") { freed.value == 1 }
         #expect(operation.isFinished)
-    }
-
-    @Test func capturesOfWorkThatNeverRunsAreFreedWhenItIsCancelled() async throws {
-        let freed = Counter()
-        let operation = {
-            let captured = Tracked(freed: freed)
-            return AsyncOperation<Int> {
-                captured.touch()
-                return 1
-            }
-        }()
-        operation.cancel()
-        queue.addOperation(operation)
-        _ = try await operation.wait()
-        await eventually("the closure is freed while the operation is kept") { freed.value == 1 }
     }
 
     @Test func hooksRunOnceAndAreFreed() async throws {
@@ -348,14 +256,10 @@ private struct ReleasedClock: Clock {
     // MARK: Waiting
 
     @Test func waitingGivesUpInTimeAndLeavesNothingBehind() async throws {
-        let kept = VisibleMutex<Completion<Int>?>(nil)
-        let begun = Handshake()
-        let operation = AsyncOperation<Int> { completion in
-            kept.withLock { $0 = completion }
-            begun.give()
-        }
+        let held = Held()
+        let operation = held.operation
         queue.addOperation(operation)
-        await begun.taken()
+        await held.begun.taken()
         let none = await blocking { operation.wait(timeout: .milliseconds(20)) }
         #expect(none == nil)
         let late = await blocking { operation.wait(until: .now + .milliseconds(20)) }
@@ -366,20 +270,16 @@ private struct ReleasedClock: Clock {
         #expect(try await operation.wait(until: past) == nil)
         #expect(try await operation.wait(timeout: .milliseconds(20)) == nil)
         #expect(operation.record.withLock { $0.hookCount } == 0)
-        kept.withLock { $0 }?.succeed(5)
+        held.end(5)
         #expect(try await blocking { operation.wait() }.get() == 5)
         #expect(try await operation.wait(timeout: .zero)?.get() == 5)
     }
 
     @Test func aCancelledWaitThrowsAndTheOperationGoesOn() async throws {
-        let kept = VisibleMutex<Completion<Int>?>(nil)
-        let begun = Handshake()
-        let operation = AsyncOperation<Int> { completion in
-            kept.withLock { $0 = completion }
-            begun.give()
-        }
+        let held = Held()
+        let operation = held.operation
         queue.addOperation(operation)
-        await begun.taken()
+        await held.begun.taken()
         let waiter = Task { try await operation.value }
         let early = Task {
             await untilCancelled()
@@ -390,40 +290,8 @@ private struct ReleasedClock: Clock {
         await #expect(throws: CancellationError.self) { try await waiter.value }
         await #expect(throws: CancellationError.self) { try await early.value }
         #expect(operation.isExecuting && !operation.isCancelled)
-        kept.withLock { $0 }?.succeed(5)
+        held.end(5)
         #expect(try await operation.value == 5)
-    }
-
-    // MARK: Misuse
-
-    @Test func runningTwiceIsReported() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            let kept = VisibleMutex<Completion<Int>?>(nil)
-            let operation = AsyncOperation<Int>(name: "once") { completion in
-                kept.withLock { $0 = completion }
-            }
-            operation.start()
-            operation.start()
-        }
-        #expect(sentence(result).contains("interlock: Operation.start(\"once\"): it is executing already"))
-    }
-
-    @Test func startingBeforeADependencyIsReported() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            let above = AsyncOperation<Int>(name: "above") { 1 }
-            let operation = above.then(name: "below") { $0 + 1 }
-            operation.start()
-        }
-        #expect(
-            sentence(result).contains("interlock: Operation.start(\"below\"): it still waits for \"above\"")
-        )
-    }
-
-    @Test func anOperationWithoutWorkIsReported() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            AsyncOperation<Int>().start()
-        }
-        #expect(sentence(result).contains("there is no work: override execute() or give a closure"))
     }
 }
 

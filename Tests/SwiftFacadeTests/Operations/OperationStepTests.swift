@@ -6,9 +6,6 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 // contract: OperationDeadlocked, AsyncOperation
 @Suite(.timeLimit(.minutes(10))) struct OperationStepTests {
     let queue = OperationQueue()
@@ -76,36 +73,24 @@ import Interlock
         await #expect(throws: JobFailure(why: "unmade")) { try await unmade.value }
     }
 
-    @Test func cancellingAFlatMapCancelsTheOperationItMade() async throws {
-        let begun = Handshake()
-        let inner = AsyncOperation<Int>(name: "inner") {
-            begun.give()
-            await untilCancelled()
-            throw CancellationError()
-        }
-        let first = AsyncOperation<Int> { 6 }
-        let outer = first.flatMap(name: "outer", on: queue) { _ in inner }
-        queue.enqueue(first, outer)
-        await begun.taken()
-        outer.cancel()
-        await #expect(throws: OperationCancelled(operation: "outer")) { try await outer.value }
-        await #expect(throws: OperationCancelled(operation: "inner")) { try await inner.value }
-    }
-
     /// outer: runs ── cancelled: cancels inner, which fails while it is cancelled ── ends with its own cancellation
-    @Test func aCancelledFlatMapEndsWithItsOwnCancellation() async throws {
+    @Test func aCancelledFlatMapCancelsWhatItMadeAndEndsWithItsOwnCancellation() async throws {
         let begun = Handshake()
-        let inner = AsyncOperation<Int>(name: "inner") { completion in
+        let task = awaitingCancellation("inner", begun: begun)
+        let handler = AsyncOperation<Int>(name: "inner") { completion in
             completion.onCancel { completion.fail(JobFailure()) }
             begun.give()
         }
-        let first = AsyncOperation<Int> { 6 }
-        let outer = first.flatMap(name: "outer", on: queue) { _ in inner }
-        queue.enqueue(first, outer)
-        await begun.taken()
-        outer.cancel()
-        await #expect(throws: OperationCancelled(operation: "outer")) { try await outer.value }
-        await #expect(throws: JobFailure()) { try await inner.value }
+        for inner in [task, handler] {
+            let first = AsyncOperation<Int> { 6 }
+            let outer = first.flatMap(name: "outer", on: queue) { _ in inner }
+            queue.enqueue(first, outer)
+            await begun.taken()
+            outer.cancel()
+            await #expect(throws: OperationCancelled(operation: "outer")) { try await outer.value }
+        }
+        await #expect(throws: OperationCancelled(operation: "inner")) { try await task.value }
+        await #expect(throws: JobFailure()) { try await handler.value }
     }
 
     // MARK: flatMap in a queue that has no other place

@@ -4,11 +4,8 @@
 // observer that cancels, cycles through jobs.
 
 import Foundation
+import Interlock
 import Testing
-
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 
 // contract: AsyncOperation, InterlockQueue, Job, GroupOperation, ExclusionCategory
 @Suite(.timeLimit(.minutes(10))) struct StrangeCallsTests {
@@ -79,14 +76,6 @@ import Testing
         #expect(operation.isFinished && !job.isCancelled)
         queue.resume()
         #expect(try await job.value == 1)
-    }
-
-    @Test func oneOperationGivesACategoryOneLimit() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            let one = ExclusionCategory("disk", limit: 1)
-            AsyncOperation<Int>(name: "both") { 1 }.excludes(one, ExclusionCategory("disk", limit: 2))
-        }
-        #expect(sentence(result).contains("the category \"disk\" is given a limit of 1, and another one"))
     }
 
     @Test func hooksRunInOrderAndAreTakenBack() {

@@ -6,9 +6,6 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 
 // contract: AsyncOperation
 @Suite(.timeLimit(.minutes(10))) struct UnneededUpstreamTests {
@@ -90,11 +87,7 @@ import Interlock
 
     @Test func itsRunningWorkIsCancelled() async throws {
         let begun = Handshake()
-        let above = AsyncOperation<Int>(name: "above") {
-            begun.give()
-            await untilCancelled()
-            throw CancellationError()
-        }
+        let above = awaitingCancellation("above", begun: begun)
         above.cancelsUnneeded = true
         let below = above.then { $0 }
         let queue = OperationQueue()

@@ -8,9 +8,6 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 // contract: WorkerPool
 @Suite(.timeLimit(.minutes(10))) struct BlockingOnWorkersTests {
     /// A call that blocks, and what ends it.

@@ -6,9 +6,6 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 // contract: WorkerPool
 @Suite(.timeLimit(.minutes(10))) struct PoolDelayedTests {
     @Test func delayedWorkIsNeverEarlyAndGivesItsValue() async throws {
@@ -28,14 +25,7 @@ import Interlock
     @Test func cancellingPreventsTheRunAndReleasesTheWorkAtOnce() async throws {
         let pool = try WorkerPool(threads: 1)
         let (ran, freed) = (Counter(), Counter())
-        let task: DelayedWork<Void>
-        do {
-            let tracked = Tracked(freed: freed)
-            task = try pool.after(.seconds(3_600)) {
-                tracked.touch()
-                ran.increment()
-            }
-        }
+        let task = try pool.after(.seconds(3_600), counted(ran, freed))
         #expect(task.cancel())
         #expect(freed.value == 1 && !task.cancel() && pool.info.delayedTasks == 0)
         await #expect(throws: CancellationError.self) { try await task.value }
@@ -61,19 +51,10 @@ import Interlock
     @Test func aDueTaskThatHasNotBegunCanBeCancelled() async throws {
         let held = try HeldPool()
         let (ran, freed) = (Counter(), Counter())
-        let task: DelayedWork<Void>
-        do {
-            let tracked = Tracked(freed: freed)
-            task = try held.pool.after(.zero) {
-                tracked.touch()
-                ran.increment()
-            }
-        }
+        let task = try held.pool.after(.zero, counted(ran, freed))
         await eventually("it is due") { held.pool.info.delayedTasks == 0 }
         #expect(task.cancel() && freed.value == 1)
-        held.release()
-        held.pool.close()
-        try await held.pool.wait()
+        try await held.finish()
         #expect(ran.value == 0)
     }
 
@@ -81,11 +62,7 @@ import Interlock
         let pool = try WorkerPool(threads: 2)
         let (ran, freed, cancelled) = (Counter(), Counter(), Counter())
         for delay in 0..<300 {
-            let tracked = Tracked(freed: freed)
-            let task = try pool.after(.microseconds(delay)) {
-                tracked.touch()
-                ran.increment()
-            }
+            let task = try pool.after(.microseconds(delay), counted(ran, freed))
             if delay.isMultiple(of: 2) { try await Task.sleep(for: .microseconds(delay)) }
             if task.cancel() { cancelled.increment() }
         }
@@ -115,14 +92,7 @@ import Interlock
     @Test func aClosedPoolRefusesAndClosingAtOnceEndsTheWait() async throws {
         let pool = try WorkerPool(name: "shut", threads: 1)
         let (freed, ran) = (Counter(), Counter())
-        let task: DelayedWork<Void>
-        do {
-            let tracked = Tracked(freed: freed)
-            task = try pool.after(.seconds(3_600)) {
-                tracked.touch()
-                ran.increment()
-            }
-        }
+        let task = try pool.after(.seconds(3_600), counted(ran, freed))
         pool.closeNow()
         await #expect(throws: WorkerPoolError.closed(pool: "shut")) { try await task.value }
         try await pool.wait()

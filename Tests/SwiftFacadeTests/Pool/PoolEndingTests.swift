@@ -6,9 +6,6 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 // contract: WorkerPool
 @Suite(.timeLimit(.minutes(10))) struct PoolEndingTests {
     @Test func whatWasAcceptedRunsAfterTheClose() async throws {
@@ -32,13 +29,7 @@ import Interlock
         let held = try HeldPool()
         let (ran, freed) = (Counter(), Counter())
         for _ in 0..<100 {
-            let tracked = Tracked(freed: freed)
-            #expect(
-                held.pool.submit {
-                    tracked.touch()
-                    ran.increment()
-                }
-            )
+            #expect(held.pool.submit(counted(ran, freed)))
         }
         let back = Trace<@Sendable () -> Void>()
         held.pool.closeNow { back.add($0) }
@@ -167,13 +158,7 @@ import Interlock
             )
             await begun.taken()
             for _ in 0..<100 {
-                let tracked = Tracked(freed: freed)
-                #expect(
-                    pool.submit {
-                        tracked.touch()
-                        ran.increment()
-                    }
-                )
+                #expect(pool.submit(counted(ran, freed)))
             }
             _ = try pool.after(.milliseconds(1)) { ran.increment() }
         }
@@ -260,14 +245,5 @@ import Interlock
             return 1
         }
         #expect(try await task.value == 1)
-    }
-
-    @Test func aJobThatWaitsForItsOwnPoolIsReported() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            alarm(240)
-            let pool = try WorkerPool(threads: 1)
-            try await pool.run { block(pool) }
-        }
-        #expect(sentence(result).contains("called by one of the pool's own jobs"))
     }
 }

@@ -6,9 +6,7 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
 @testable import InterlockPool
-@testable import InterlockSync
 
 /// An actor on an executor of the toolkit. Its count is wrong if two of its jobs run at a time.
 private actor Record {
@@ -282,13 +280,7 @@ private actor Record {
         )
     }
 
-    @Test func claimingTheIsolationOfAnotherIsReported() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            alarm(240)
-            let executor = SerialPoolExecutor(on: try WorkerPool(name: "actors", threads: 1))
-            executor.checkIsolated()
-        }
-        #expect(sentence(result).contains("SerialPoolExecutor.checkIsolated(\"actors\"): "))
+    @Test func theIsolationOfItsJobsMayBeClaimed() async {
         await #expect(processExitsWith: .success) {
             alarm(240)
             let executor = try ThreadExecutor()

@@ -8,9 +8,7 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
 @testable import InterlockPool
-@testable import InterlockSync
 // contract: WorkerPool, WorkerPoolError, WorkerPoolRunError
 @Suite(.timeLimit(.minutes(10))) struct PoolRunTests {
     /// The blocking form, out of reach of the suspending one.
@@ -64,9 +62,7 @@ import Interlock
             #expect(value == nil)
         }
         #expect(freed.value == 1, "released by the wait, while the pool still holds the empty job")
-        held.release()
-        held.pool.close()
-        try await held.pool.wait()
+        try await held.finish()
         #expect(ran.value == 0)
     }
 
@@ -222,9 +218,7 @@ import Interlock
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
         #expect(freed.value == 1, "released before the pool comes to it")
-        held.release()
-        held.pool.close()
-        try await held.pool.wait()
+        try await held.finish()
         #expect(ran.value == 0)
     }
 

@@ -7,9 +7,6 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 
 /// A pool all of whose threads are in a job until ``release()``, or until this has gone: what is submitted meanwhile
 /// waits.
@@ -34,7 +31,23 @@ final class HeldPool: Sendable {
 
     func release() { end.signal(threads) }
 
+    /// Releases the threads, and returns when the pool has run all that it has accepted.
+    func finish() async throws {
+        release()
+        pool.close()
+        try await pool.wait()
+    }
+
     deinit { release() }
+}
+
+/// A closure whose runs, and whose release, are counted.
+func counted(_ ran: Counter, _ freed: Counter) -> @Sendable () -> Void {
+    let tracked = Tracked(freed: freed)
+    return {
+        tracked.touch()
+        ran.increment()
+    }
 }
 
 /// Blocking forms, for tests in tasks' closures that run on threads of their own.

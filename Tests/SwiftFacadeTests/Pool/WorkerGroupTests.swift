@@ -6,9 +6,6 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 // contract: WorkerGroup
 @Suite(.timeLimit(.minutes(10))) struct WorkerGroupTests {
     @Test func aWaitEndsAfterAllJobsAndSeesTheirWork() async throws {
@@ -104,18 +101,10 @@ import Interlock
         do {
             let group = WorkerGroup(on: held.pool)
             for _ in 0..<10 {
-                let tracked = Tracked(freed: freed)
-                #expect(
-                    group.submit {
-                        tracked.touch()
-                        ran.increment()
-                    }
-                )
+                #expect(group.submit(counted(ran, freed)))
             }
         }
-        held.release()
-        held.pool.close()
-        try await held.pool.wait()
+        try await held.finish()
         #expect(ran.value == 10 && freed.value == 10)
     }
 

@@ -6,9 +6,6 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 // contract: WorkerPool
 @Suite(.timeLimit(.minutes(10))) struct WorkerPoolTests {
     @Test func anOptionThatNoPoolCanHaveIsNamed() {
@@ -60,16 +57,8 @@ import Interlock
 
     @Test func everyAcceptedClosureRunsOnceAndIsReleasedOnce() async throws {
         let pool = try WorkerPool(threads: 2)
-        let (alive, freed, ran) = (Counter(), Counter(), Counter())
-        for _ in 0..<5_000 {
-            let tracked = Tracked(alive: alive, freed: freed)
-            #expect(
-                pool.submit {
-                    tracked.touch()
-                    ran.increment()
-                }
-            )
-        }
+        let (freed, ran) = (Counter(), Counter())
+        for _ in 0..<5_000 { #expect(pool.submit(counted(ran, freed))) }
         pool.close()
         try await pool.wait()
         #expect(ran.value == 5_000 && freed.value == 5_000)
@@ -79,14 +68,7 @@ import Interlock
         let pool = try WorkerPool(threads: 1)
         pool.close()
         let (ran, freed) = (Counter(), Counter())
-        do {
-            let tracked = Tracked(freed: freed)
-            let isAccepted = pool.submit {
-                tracked.touch()
-                ran.increment()
-            }
-            #expect(!isAccepted)
-        }
+        #expect(!pool.submit(counted(ran, freed)))
         #expect(freed.value == 1 && ran.value == 0)
     }
 
@@ -97,9 +79,7 @@ import Interlock
         for priority in [WorkerPool.Priority.low, .normal, .high] {
             #expect(held.pool.submit(priority: priority) { order.add(priority) })
         }
-        held.release()
-        held.pool.close()
-        try await held.pool.wait()
+        try await held.finish()
         #expect(order.events == [.high, .normal, .low])
     }
 
@@ -164,25 +144,44 @@ import Interlock
         #expect(WorkerPool.shared.name == "shared" && WorkerPool.blocking.name == "blocking")
     }
 
-    @Test func closingAPoolOfTheProcessIsReported() async {
-        let closed = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            alarm(240)
+    // MARK: Misuse, also of loops and executors
+
+    private static let misuses: [Misuse] = [
+        .named("closing a pool of the process", #"interlock: WorkerPool.close("shared"): "#) {
             WorkerPool.shared.close()
-        }
-        #expect(sentence(closed).contains("interlock: WorkerPool.close(\"shared\"): "))
-        let closedNow = await #expect(
-            processExitsWith: .signal(SIGABRT),
-            observing: [\.standardErrorContent]
-        ) {
-            alarm(240)
+        },
+        .named("closing one at once", #"interlock: WorkerPool.closeNow("blocking"): "#) {
             WorkerPool.blocking.closeNow()
-        }
-        #expect(sentence(closedNow).contains("interlock: WorkerPool.closeNow(\"blocking\"): "))
-        let waited = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            alarm(240)
+        },
+        .named("waiting for one", #"interlock: WorkerPool.wait("shared"): "#) {
             try await WorkerPool.shared.wait()
+        },
+        .named("a job that waits for its own pool", "called by one of the pool's own jobs") {
+            let pool = try WorkerPool(threads: 1)
+            try await pool.run { block(pool) }
+        },
+        .named("claiming another's isolation", #"SerialPoolExecutor.checkIsolated("actors"): "#) {
+            let executor = SerialPoolExecutor(on: try WorkerPool(name: "actors", threads: 1))
+            executor.checkIsolated()
+        },
+        .named("no element at once", "concurrentForEach(maxConcurrency: 0): at least one element") {
+            try await (0..<3).concurrentForEach(maxConcurrency: 0) { _ in }
+        },
+        .named("less than none", "concurrentMap(maxConcurrency: -1): at least one element") {
+            _ = try await (0..<3).concurrentMap(maxConcurrency: -1) { _ async in }
+        },
+        .named("no chunk at once", "concurrentForEachChunk(maxConcurrency: 0): at least one element") {
+            try await (0..<3).concurrentForEachChunk(maxConcurrency: 0) { _ in }
+        },
+    ]
+
+    @Test(.serialized, .ownThreads, arguments: misuses.map(\.name))
+    func aMisuseIsReported(name: String) async {
+        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+            [name] in
+            try await WorkerPoolTests.misuses[name].happen()
         }
-        #expect(sentence(waited).contains("interlock: WorkerPool.wait(\"shared\"): "))
+        Self.misuses[name].expectReport(result)
     }
 
     #if os(Linux)

@@ -6,9 +6,7 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
 @testable import InterlockPool
-@testable import InterlockSync
 
 private actor Pinned {
     nonisolated let thread: ThreadExecutor

@@ -6,9 +6,6 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 // contract: WorkerThread, WorkerThreadError
 @Suite(.timeLimit(.minutes(10))) struct WorkerThreadLifeTests {
     private static func make(

@@ -7,9 +7,6 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 
 /// A thread whose handler begins with the test's leave: `begun` is given, `goOn` taken, for each message.
 private final class Stepping: Sendable {

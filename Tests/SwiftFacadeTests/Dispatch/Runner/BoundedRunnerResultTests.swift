@@ -7,9 +7,6 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 // contract: BoundedRunner
 @Suite(.timeLimit(.minutes(10))) struct BoundedRunnerResultTests {
     // MARK: Closures
@@ -249,20 +246,5 @@ import Interlock
         #expect(await blocking { runner.waitUntilIdle(until: .now + .seconds(600)) })
         #expect(await blocking { runner.waitUntilIdle(timeout: .seconds(600)) })
         #expect(try await runner.waitUntilIdle(until: .now + .seconds(600)))
-    }
-
-    @Test func aJobThatWaitsForItsRunnerIsReported() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            alarm(240)
-            let runner = BoundedRunner(limit: 2, name: "downloads")
-            runner.submit { runner.waitUntilIdle() }
-            try await Task.sleep(for: .seconds(60))
-        }
-        #expect(
-            sentence(result).contains(
-                "interlock: BoundedRunner.waitUntilIdle(\"downloads\"): called by a job of the runner, which is not idle "
-                    + "before the job has ended: it would wait for itself for ever"
-            )
-        )
     }
 }

@@ -8,8 +8,6 @@ import Testing
 
 import Interlock
 @testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 // contract: BoundedRunner, RunnerJob
 @Suite(.timeLimit(.minutes(10))) struct BoundedRunnerTests {
     // MARK: The limit and the order
@@ -94,17 +92,6 @@ import Interlock
         queue.setSpecific(key: key, value: "own")
         let runner = BoundedRunner(limit: 4, on: queue)
         #expect(try await runner.run { DispatchQueue.getSpecific(key: key) } == "own")
-    }
-
-    @Test func aLimitBelowOneIsReported() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            _ = BoundedRunner(limit: 0)
-        }
-        #expect(
-            sentence(result).contains(
-                "interlock: BoundedRunner.init(limit: 0): at least one job must be allowed at a time"
-            )
-        )
     }
 
     @Test func jobsSubmittedByManyThreadsAllRun() async throws {

@@ -8,8 +8,6 @@ import Testing
 
 import Interlock
 @testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 
 /// The two ends of a pipe or a pair of sockets, both without blocking. They are closed with the object.
 final class Ends: Sendable {

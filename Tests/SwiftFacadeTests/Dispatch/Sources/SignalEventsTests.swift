@@ -8,8 +8,6 @@ import Testing
 
 import Interlock
 @testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 
 @Suite(.serialized, .timeLimit(.minutes(10))) struct SignalEventsTests {
     /// Whether the default action is installed.

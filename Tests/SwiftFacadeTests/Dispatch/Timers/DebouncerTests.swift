@@ -8,8 +8,6 @@ import Testing
 
 import Interlock
 @testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 // contract: Debouncer, DeliveryEdges, Throttler
 @Suite(.timeLimit(.minutes(10))) struct DebouncerTests {
     let clock = ManualClock()

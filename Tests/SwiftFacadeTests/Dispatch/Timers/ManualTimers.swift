@@ -7,8 +7,6 @@ import Testing
 
 import Interlock
 @testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 
 /// A clock that stands still until it is moved, and the timers on it.
 final class ManualTimers: TimerPort {

@@ -7,9 +7,6 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 // contract: GCD, QueueTimer, TimerTick
 @Suite(.timeLimit(.minutes(10))) struct QueueTimerRealTests {
     private let key = DispatchSpecificKey<String>()

@@ -7,8 +7,6 @@ import Testing
 
 import Interlock
 @testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 // contract: GCD, QueueTimer, TimerTick
 @Suite(.timeLimit(.minutes(10))) struct QueueTimerTests {
     let port = ManualTimers()

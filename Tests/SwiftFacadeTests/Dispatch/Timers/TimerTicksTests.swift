@@ -7,8 +7,6 @@ import Testing
 
 import Interlock
 @testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 // contract: GCD, TimerTicks
 @Suite(.timeLimit(.minutes(10))) struct TimerTicksTests {
     let port = ManualTimers()

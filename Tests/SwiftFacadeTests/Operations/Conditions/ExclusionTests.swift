@@ -7,30 +7,7 @@ import Testing
 
 import Interlock
 @testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 
-/// An operation of a test: tells when its work begins, and ends when it is told to.
-final class Held: Sendable {
-    /// Where the work leaves its completion.
-    private final class Place: Sendable {
-        let completion = VisibleMutex<Completion<Void>?>(nil)
-    }
-
-    let operation: AsyncOperation<Void>
-    let begun = Handshake()
-    private let place = Place()
-
-    init(_ name: String, _ categories: ExclusionCategory...) {
-        operation = AsyncOperation<Void>(name: name) { [place, begun] completion in
-            place.completion.withLock { $0 = completion }
-            begun.give()
-        }
-        for category in categories { operation.excludes(category) }
-    }
-
-    func end() { place.completion.withLock { $0.take() }?.succeed() }
-}
 // contract: ExclusionCategory, OperationDeadlocked, WaitReason, AsyncOperation
 @Suite(.timeLimit(.minutes(10))) struct ExclusionTests {
     let queue = OperationQueue()
@@ -308,31 +285,5 @@ final class Held: Sendable {
         #expect(!step.isFinished)
         other.end()
         #expect(try await step.value == 2)
-    }
-
-    @Test func twoLimitsOfOneCategoryAreReported() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            let holder = AsyncOperation<Int>(name: "holder") { (_: Completion<Int>) in _ = sleep(60) }
-            holder.excludes(ExclusionCategory("net", limit: 2))
-            Thread { holder.start() }.start()
-            while ExclusionCategory("net").holders.isEmpty { sched_yield() }
-            AsyncOperation<Int>(name: "other") { 1 }.excludes(ExclusionCategory("net")).start()
-        }
-        #expect(
-            sentence(result).contains(
-                "AsyncOperation.excludes(\"other\"): the category \"net\" is in use with limit 2"
-            )
-        )
-    }
-
-    @Test func aLimitBelowOneIsReported() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            _ = ExclusionCategory("none", limit: 0)
-        }
-        #expect(
-            sentence(result).contains(
-                "ExclusionCategory.init(\"none\"): a limit of 0: at least one operation must be allowed"
-            )
-        )
     }
 }

@@ -6,9 +6,6 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 // contract: ConditionRefused, ConditionUnmet, OperationCondition, AsyncOperation
 @Suite(.timeLimit(.minutes(10))) struct OperationConditionTests {
     let queue = OperationQueue()

@@ -6,9 +6,6 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 // contract: ChildRefused, OperationCondition, AsyncOperation
 @Suite(.timeLimit(.minutes(10))) struct PrecedingOperationTests {
     enum Place: CaseIterable { case operationQueue, interlockQueue, none }
@@ -119,11 +116,7 @@ import Interlock
         how: String
     ) async throws {
         let begun = Handshake()
-        let first = AsyncOperation<Int>(name: "log in") {
-            begun.give()
-            await untilCancelled()
-            throw CancellationError()
-        }
+        let first = awaitingCancellation("log in", begun: begun)
         let operation = work().addCondition(condition { _ in first })
         start(operation, in: place)
         await begun.taken()
@@ -182,20 +175,6 @@ import Interlock
         start(late, in: .operationQueue)
         let started = await #expect(throws: ConditionRefused.self) { try await late.value }
         #expect((started?.reason as? ChildRefused)?.reason == .hasStarted)
-    }
-
-    // While the operation waits for "log in", an edge may not have that wait for the operation.
-    @Test func aLaterEdgeThatClosesACycleIsReported() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            let above = AsyncOperation<Int>(name: "above") { 1 }
-            let first = above.then(name: "log in") { $0 }
-            let work = AsyncOperation<Int>(name: "work") { 1 }
-            work.addCondition(OperationCondition.that("asked") { true }.preceded { _ in first })
-            work.start()
-            await eventually("it waits") { work.explainWaiting()["log in"] != nil }
-            above.addDependency(work)
-        }
-        #expect(sentence(result).contains(#""above" → "work" → "log in" → "above""#))
     }
 
     @Test(arguments: [Place.operationQueue, .interlockQueue]) func oneThatWaitsForWhatIsBehindIsRefused(

@@ -8,8 +8,6 @@ import Testing
 
 import Interlock
 @testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 
 // contract: GroupOperation
 @Suite(.timeLimit(.minutes(10))) struct ForeignChildTests {
@@ -35,25 +33,6 @@ import Interlock
         #expect(elsewhere.pathClosed(by: group) == nil)
         child.removeDependency((chain + [behind] as [Operation])[0])
         #expect(behind.pathClosed(by: group) == nil, "the edge is gone")
-    }
-
-    @Test func theNamesOfAllInTheCycleAreReported() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            let group = GroupOperation<Int>(name: "group")
-            let (above, behind) = (
-                group.then(name: "above") { $0 }, AsyncOperation<Int>(name: "behind") { 1 }
-            )
-            let child = BlockOperation {}
-            child.name = "child"
-            try group.add(other: child)
-            child.addDependency(behind)
-            behind.addDependency(above)
-        }
-        #expect(
-            sentence(result).contains(
-                #""behind" → "above" → "group" → "child" → "behind""#
-            )
-        )
     }
 
     @Test func groupsInGroupsAndSeveralChildrenAreSeen() throws {

@@ -7,8 +7,6 @@ import Testing
 
 import Interlock
 @testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 // contract: ChildRefused, FailurePolicy, WaitReason, GroupOperation
 @Suite(.timeLimit(.minutes(10))) struct GroupOperationTests {
     let queue = OperationQueue()
@@ -54,21 +52,15 @@ import Interlock
     }
 
     @Test func theGroupEndsAfterItsLastChildAndNotBefore() async throws {
-        let kept = VisibleMutex<Completion<Int>?>(nil)
-        let begun = Handshake()
-        let group = GroupOperation<Int>()
+        let (group, last) = (GroupOperation<Int>(), Held("last"))
         try group.add(AsyncOperation { 1 })
-        let last = AsyncOperation<Int>(name: "last") { completion in
-            kept.withLock { $0 = completion }
-            begun.give()
-        }
-        try group.add(last)
+        try group.add(last.operation)
         queue.enqueue(group)
-        await begun.taken()
-        await eventually("the other has ended") { group.unfinishedChildren == [last] }
+        await last.begun.taken()
+        await eventually("the other has ended") { group.unfinishedChildren == [last.operation] }
         #expect(group.explainWaiting().entries.first?.reasons == [.work, .child("last")])
         #expect(group.isExecuting && group.results.isEmpty)
-        kept.withLock { $0 }?.succeed(2)
+        last.end(2)
         #expect(try await group.value == [1, 2])
     }
 
@@ -128,11 +120,7 @@ import Interlock
     @Test func theFirstErrorCancelsTheOthersAndIsTheResultOnceTheyHaveEnded() async throws {
         let begun = Handshake()
         let group = GroupOperation<Int>(name: "group")
-        let other = AsyncOperation<Int>(name: "other") {
-            begun.give()
-            await untilCancelled()
-            throw CancellationError()
-        }
+        let other = awaitingCancellation("other", begun: begun)
         try group.add(other)
         try group.add(
             AsyncOperation {
@@ -194,24 +182,19 @@ import Interlock
     // MARK: Cancelling
 
     @Test func cancellingTheGroupCancelsItsChildrenAndWaitsForThem() async throws {
-        let (begun, freed) = (Handshake(), Handshake())
         let group = GroupOperation<Int>(name: "group", limit: 1)
-        let running = AsyncOperation<Int> {
-            begun.give()
-            freed.take()
-            return 1
-        }
-        let waiting = AsyncOperation<Int> { 2 }
+        let held = HeldOperation("running")
+        let (running, waiting) = (held.operation, AsyncOperation<Int> { 2 })
         try group.add(running)
         try group.add(waiting)
         queue.enqueue(group)
-        await begun.taken()
+        await held.begun.taken()
         group.cancel()
         #expect(running.isCancelled && waiting.isCancelled && !group.isFinished)
         #expect(throws: ChildRefused(group: "group", child: "late", reason: .isEnding)) {
             try group.add(AsyncOperation(name: "late") { 3 })
         }
-        freed.give()
+        held.goOn.give()
         await #expect(throws: OperationCancelled(operation: "group")) { try await group.value }
         #expect(running.isFinished && waiting.isFinished)
     }
@@ -236,11 +219,7 @@ import Interlock
     @Test func endedFromOutsideItCancelsItsChildren() async throws {
         let begun = Handshake()
         let group = GroupOperation<Int>()
-        let child = AsyncOperation<Int> {
-            begun.give()
-            await untilCancelled()
-            return 1
-        }
+        let child = awaitingCancellation(begun: begun, value: 1)
         try group.add(child)
         queue.enqueue(group)
         await begun.taken()
@@ -296,12 +275,5 @@ import Interlock
         _ = try await group.value
         await eventually("the end is told") { trace.events.count == 2 }
         #expect(trace.events == ["enqueued early", "finished early"])
-    }
-
-    @Test func aLimitBelowOneIsReported() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            _ = GroupOperation<Int>(limit: 0)
-        }
-        #expect(sentence(result).contains("interlock: GroupOperation(limit: 0): at least one child"))
     }
 }

@@ -7,9 +7,6 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 // contract: ChildRefused, InterlockQueue, GroupOperation
 @Suite(.timeLimit(.minutes(10))) struct GroupPlaceTests {
     @Test(arguments: QueueKind.all) func aGroupAndItsChildrenInOneSerialQueueEnd(kind: QueueKind) async throws

@@ -7,8 +7,6 @@ import Testing
 
 import Interlock
 @testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 
 /// Where the children of a group run, one at a time.
 enum ChildHome: CaseIterable {

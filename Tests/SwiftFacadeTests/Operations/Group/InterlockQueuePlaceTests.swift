@@ -7,9 +7,6 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 // contract: InterlockQueue, GroupOperation
 @Suite(.timeLimit(.minutes(10))) struct InterlockQueuePlaceTests {
     private func serial() -> InterlockQueue { InterlockQueue(name: "serial", limit: 1) }
@@ -49,13 +46,7 @@ import Interlock
         let queue = serial()
         let begun = Handshake()
         let group = GroupOperation<Int>(name: "group", on: queue)
-        try group.add(
-            AsyncOperation {
-                begun.give()
-                await untilCancelled()
-                throw CancellationError()
-            }
-        )
+        try group.add(awaitingCancellation(begun: begun))
         let waiting = AsyncOperation<Int> { 1 }
         try group.add(waiting)
         queue.enqueue(group)

@@ -7,9 +7,6 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 
 extension GraphRun {
     /// The closure of `number` begins: all that it waits for must have finished.

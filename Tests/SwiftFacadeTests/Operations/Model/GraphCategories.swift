@@ -7,8 +7,6 @@ import Foundation
 
 import Interlock
 @testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 
 /// The categories of one run, with names of their own: two runs do not exclude each other.
 final class GraphCategories: Sendable {

@@ -7,9 +7,6 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 
 indirect enum GraphCondition: Hashable, Sendable, CustomStringConvertible {
     enum Answer: Hashable { case holds, throwsRefusal, saysNo }

@@ -13,9 +13,6 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 
 // contract: AsyncOperation
 @Suite(.timeLimit(.minutes(10)), .serialized) struct GraphFuzzTests {

@@ -4,9 +4,6 @@
 // cancellation races, both its outcomes are right, and the model goes on with the one that was seen.
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 
 enum GraphOutcome: Hashable, Sendable {
     case value(Int)

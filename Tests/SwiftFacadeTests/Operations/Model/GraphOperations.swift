@@ -5,9 +5,6 @@
 import Foundation
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 
 struct GraphFailure: Error, Hashable { let node: Int }
 

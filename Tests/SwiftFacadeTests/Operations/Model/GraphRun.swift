@@ -14,9 +14,6 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 
 /// What was seen of one node.
 struct GraphSeen {

@@ -8,9 +8,6 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 
 /// The orders that a queue promises, as a sequential program: positions in the order of the starts.
 private enum PriorityOrder {

@@ -6,9 +6,6 @@
 import Foundation
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 
 protocol QueueUnderTest: Sendable {
     func add(_ operation: Operation)

@@ -7,8 +7,6 @@ import Testing
 
 import Interlock
 @testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 
 /// Notes each event of an observer by name.
 func recorder(_ trace: Trace<String>) -> OperationObserver {
@@ -94,16 +92,11 @@ func recorder(_ trace: Trace<String>) -> OperationObserver {
     }
 
     @Test func aCancellationIsToldOnTheWay() async throws {
-        let begun = Handshake()
-        let kept = VisibleMutex<Completion<Int>?>(nil)
-        let operation = AsyncOperation<Int> { completion in
-            kept.withLock { $0 = completion }
-            begun.give()
-        }
-        operation.addObserver(recorder(trace))
-        queue.enqueue(operation)
-        await begun.taken()
-        operation.cancel()
+        let held = Held()
+        held.operation.addObserver(recorder(trace))
+        queue.enqueue(held.operation)
+        await held.begun.taken()
+        held.operation.cancel()
         #expect(trace.events == ["enqueued", "starting", "started", "cancelled", "failed"])
     }
 
@@ -126,12 +119,8 @@ func recorder(_ trace: Trace<String>) -> OperationObserver {
 
     // One thread tells the cancellation and is held up in it; the other ends the operation meanwhile.
     @Test func theEndIsToldAfterACancellationThatIsBeingTold() async throws {
-        let (begun, told, ended) = (Handshake(), Handshake(), Handshake())
-        let kept = VisibleMutex<Completion<Int>?>(nil)
-        let operation = AsyncOperation<Int> { completion in
-            kept.withLock { $0 = completion }
-            begun.give()
-        }
+        let (held, told, ended) = (Held(), Handshake(), Handshake())
+        let operation = held.operation
         var observer = recorder(trace)
         observer.didCancel = { [trace] _ in
             told.give()
@@ -140,10 +129,10 @@ func recorder(_ trace: Trace<String>) -> OperationObserver {
         }
         operation.addObserver(observer)
         queue.enqueue(operation)
-        await begun.taken()
+        await held.begun.taken()
         let canceller = TestThread { operation.cancel() }
         await told.taken()
-        kept.withLock { $0 }?.succeed(1)
+        held.end()
         #expect(operation.isFinished)
         ended.give()
         await blocking { canceller.join() }

@@ -6,9 +6,6 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 // contract: Completion, AsyncOperation
 @Suite(.timeLimit(.minutes(10))) struct OperationProgressTests {
     let queue = OperationQueue()
@@ -123,11 +120,7 @@ import Interlock
     @Test func cancellingTheProgressOfAGroupCancelsItsChildren() async throws {
         let begun = Handshake()
         let group = GroupOperation<Int>(name: "group")
-        let child = AsyncOperation<Int> {
-            begun.give()
-            await untilCancelled()
-            return 1
-        }
+        let child = awaitingCancellation(begun: begun, value: 1)
         try group.add(child)
         let progress = group.progress
         queue.enqueue(group)

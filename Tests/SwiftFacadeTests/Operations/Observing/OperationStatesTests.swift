@@ -7,43 +7,25 @@ import Testing
 
 import Interlock
 @testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 
 // contract: AsyncOperation
 @Suite(.timeLimit(.minutes(10))) struct OperationStatesTests {
     let queue = OperationQueue()
 
-    private typealias Held = (AsyncOperation<Int>, begun: Handshake, completion: () -> Completion<Int>?)
-
-    /// An operation that ends when its completion is called.
-    private func held() -> Held {
-        let begun = Handshake()
-        let kept = Kept()
-        let operation = AsyncOperation<Int>(name: "held") { completion in
-            kept.completion.withLock { $0 = completion }
-            begun.give()
-        }
-        return (operation, begun, { kept.completion.withLock { $0 } })
-    }
-
-    private final class Kept: Sendable {
-        let completion = VisibleMutex<Completion<Int>?>(nil)
-    }
-
     @Test func aStreamBeginsWithThePresentStateAndEndsWithTheLast() async throws {
         let above = AsyncOperation<Int> { 1 }
-        let (operation, begun, completion) = held()
+        let held = Held("held")
+        let operation = held.operation
         operation.addDependency(above)
         var states = operation.states.makeAsyncIterator()
         #expect(await states.next() == .waiting)
         queue.enqueue(operation, above)
         #expect(await states.next() == .ready)
         #expect(await states.next() == .executing)
-        await begun.taken()
+        await held.begun.taken()
         var late = operation.states.makeAsyncIterator()
         #expect(await late.next() == .executing)
-        completion()?.succeed(1)
+        held.completion?.succeed(1)
         #expect(await states.next() == .finished)
         #expect(await states.next() == nil)
         #expect(await late.next() == .finished)
@@ -75,15 +57,16 @@ import Interlock
     }
 
     @Test func aCancelledReaderEndsTheStreamAndLeavesNothingBehind() async throws {
-        let (operation, begun, completion) = held()
+        let held = Held("held")
+        let operation = held.operation
         queue.enqueue(operation)
-        await begun.taken()
+        await held.begun.taken()
         let reader = Task { await Self.all(operation.states) }
         await eventually("the reader listens") { operation.observation()?.count == 1 }
         reader.cancel()
         #expect(await reader.value.last != .finished)
         await eventually("the listener is gone") { operation.observation()?.count == 0 }
-        completion()?.succeed(1)
+        held.completion?.succeed(1)
         #expect(operation.isFinished)
     }
 
@@ -134,23 +117,25 @@ import Interlock
     // MARK: Waits and cancelled tasks
 
     @Test func theOutcomeIsAwaitedAlthoughItsTaskIsCancelled() async throws {
-        let (operation, begun, completion) = held()
+        let held = Held("held")
+        let operation = held.operation
         queue.enqueue(operation)
-        await begun.taken()
+        await held.begun.taken()
         let waiter = Task { await operation.outcome }
         waiter.cancel()
         await eventually("the wait goes on") { operation.record.withLock { $0.hookCount } == 1 }
         #expect(!operation.isCancelled)
-        completion()?.fail(JobFailure())
+        held.completion?.fail(JobFailure())
         #expect(throws: JobFailure()) { try operation.result?.get() }
         await #expect(throws: JobFailure()) { try await waiter.value.get() }
         #expect(throws: JobFailure()) { try operation.result?.get() }
     }
 
     @Test func aCancelledTaskCancelsTheOperationWhereItSaysSo() async throws {
-        let (operation, begun, completion) = held()
+        let held = Held("held")
+        let operation = held.operation
         queue.enqueue(operation)
-        await begun.taken()
+        await held.begun.taken()
         let waiter = Task { try await operation.valueOrCancel() }
         let other = Task { try await operation.value }
         other.cancel()
@@ -158,17 +143,13 @@ import Interlock
         #expect(!operation.isCancelled)
         waiter.cancel()
         await #expect(throws: OperationCancelled(operation: "held")) { try await waiter.value }
-        #expect(operation.isFinished && completion()?.succeed(1) == false)
+        #expect(operation.isFinished && held.completion?.succeed(1) == false)
     }
 
     // The task of an `async` closure answers its cancellation with a value.
     @Test func theEndOfACancelledOperationIsAwaited() async throws {
         let begun = Handshake()
-        let operation = AsyncOperation<Int> {
-            begun.give()
-            await untilCancelled()
-            return 3
-        }
+        let operation = awaitingCancellation(begun: begun, value: 3)
         queue.enqueue(operation)
         await begun.taken()
         let waiter = Task { try await operation.valueOrCancel() }

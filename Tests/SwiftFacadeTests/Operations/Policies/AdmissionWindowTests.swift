@@ -15,8 +15,6 @@ import Testing
 
 import Interlock
 @testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 
 /// Keeps what an operation goes on with until it is told.
 private final class KeptPlace: ResumingQueue {
@@ -112,14 +110,12 @@ private final class KeptPlace: ResumingQueue {
 
     /// The search for a cycle of categories takes its time: what it waited for may have come free meanwhile.
     @Test func aRefusalThatComesAfterTheWorkHasBegunEndsNothing() {
-        let kept = VisibleMutex<Completion<Int>?>(nil)
-        let operation = AsyncOperation<Int> { completion in kept.withLock { $0 = completion } }
-        operation.excludes(ExclusionCategory("window of a late refusal"))
-        operation.start()
-        operation.refuseAdmission(JobFailure())
-        #expect(operation.isExecuting)
-        kept.withLock { $0.take() }?.succeed(3)
-        #expect(throws: Never.self) { try #expect(operation.result?.get() == 3) }
+        let held = Held(nil, ExclusionCategory("window of a late refusal"))
+        held.operation.start()
+        held.operation.refuseAdmission(JobFailure())
+        #expect(held.operation.isExecuting)
+        held.end(3)
+        #expect(throws: Never.self) { try #expect(held.operation.result?.get() == 3) }
     }
 
     @Test(arguments: Wait.allCases) func withoutAnOutcomeTheWorkBegins(wait: Wait) async throws {

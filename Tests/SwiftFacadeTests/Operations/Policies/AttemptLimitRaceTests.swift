@@ -7,8 +7,6 @@ import Testing
 
 import Interlock
 @testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 // contract: RetryPolicy, AsyncOperation
 @Suite(.timeLimit(.minutes(10)), .serialized) struct AttemptLimitRaceTests {
     private final class Subject: Sendable {
@@ -60,16 +58,13 @@ import Interlock
         isCancelled: Bool
     ) async {
         let tested = queue.make(nil)
-        let complaints = await blocking {
-            Race.run(
-                Subject.self,
-                make: { _ in Subject(in: tested) },
-                racers: { $0.succeed() },
-                { $0.passLimit() },
-                { if isCancelled { $0.operation.cancel() } },
-                judge: { $0.complaints(cancelled: isCancelled) }
-            )
-        }
-        #expect(complaints.isEmpty, "\(complaints.prefix(5))")
+        await Race.run(
+            Subject.self,
+            make: { _ in Subject(in: tested) },
+            racers: { $0.succeed() },
+            { $0.passLimit() },
+            { if isCancelled { $0.operation.cancel() } },
+            judge: { $0.complaints(cancelled: isCancelled) }
+        )
     }
 }

@@ -7,8 +7,6 @@ import Testing
 
 import Interlock
 @testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 // contract: OperationDebouncer, OperationSuperseded, OperationThrottler, AsyncOperation
 @Suite(.timeLimit(.minutes(10))) struct DebounceTests {
     let queue = OperationQueue()
@@ -198,21 +196,6 @@ import Interlock
         debouncer.flush()
         #expect(try await late.value == 2)
         #expect(trace.events == [3, 2])
-    }
-
-    @Test func aThrottlerReportsAnOldOperation() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            let throttler = OperationThrottler(for: .seconds(600), on: OperationQueue())
-            let operation = AsyncOperation<Int>(name: "page") { 1 }
-            throttler.submit(operation)
-            throttler.submit(operation)
-        }
-        #expect(
-            sentence(result).contains(
-                "OperationThrottler.submit(\"page\"): it was submitted already; an operation is "
-                    + "submitted once"
-            )
-        )
     }
 
     @Test(arguments: ["twice", "queued", "executing", "finished"]) func anOldOperationIsReported(how: String)

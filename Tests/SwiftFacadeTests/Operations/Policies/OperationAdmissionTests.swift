@@ -7,8 +7,6 @@ import Testing
 
 import Interlock
 @testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 // contract: WaitReason, AsyncOperation
 @Suite(.timeLimit(.minutes(10))) struct OperationAdmissionTests {
     let queue = OperationQueue()
@@ -17,15 +15,9 @@ import Interlock
     // start → delay → condition → category → work
     @Test func admissionsComeOneAfterTheOtherAndEachIsNamed() async throws {
         let category = ExclusionCategory("admissions in order")
-        let (holding, asked, goOn) = (Handshake(), Handshake(), Promise<Void>())
-        let kept = VisibleMutex<Completion<Void>?>(nil)
-        let holder = AsyncOperation<Void>(name: "holder") { completion in
-            kept.withLock { $0 = completion }
-            holding.give()
-        }
-        holder.excludes(category)
-        queue.addOperation(holder)
-        await holding.taken()
+        let (holder, asked, goOn) = (Held("holder", category), Handshake(), Promise<Void>())
+        queue.addOperation(holder.operation)
+        await holder.begun.taken()
         let operation = AsyncOperation<Int>(name: "admitted") { 7 }
             .delay(by: .seconds(5), clock: clock)
             .addCondition(
@@ -46,7 +38,7 @@ import Interlock
         goOn.fulfil(())
         let waits = WaitReason.exclusion(category: category.name, holder: "holder")
         await eventually("it waits for the category") { [self] in admission(of: operation) == waits }
-        kept.withLock { $0 }?.succeed()
+        holder.end()
         #expect(try await operation.value == 7)
         #expect(admission(of: operation) == nil)
     }
@@ -153,15 +145,6 @@ import Interlock
         #expect(try await operation.value == 3)
         await clock.untilSleeping(0)
         #expect(ran.value == 0)
-    }
-
-    @Test func policiesAfterTheStartAreReported() async {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            let operation = AsyncOperation<Int>(name: "late") { 1 }
-            operation.start()
-            operation.delay(by: .seconds(1))
-        }
-        #expect(sentence(result).contains("AsyncOperation.delay(\"late\"): it has started"))
     }
 
     @Test func tasksHaveThePriorityOfTheOperationsQuality() async throws {

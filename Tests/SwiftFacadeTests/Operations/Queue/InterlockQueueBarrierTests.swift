@@ -19,13 +19,8 @@ import Interlock
 
     /// busy  [ first ]  early  [ cancelled ]  late
     @Test func aCancelledBarrierLeavesWhatItHeldToTheOneBeforeIt() async throws {
-        let (begun, end) = (Handshake(), Handshake())
         let trace = Trace<String>()
-        queue.job(name: "busy", isBlocking: true) {
-            begun.give()
-            end.take()
-        }
-        await begun.taken()
+        let end = await hold(queue, name: "busy")
         queue.barrier(name: "first") { trace.add("first") }
         let early = queue.job(name: "early") { trace.add("other") }
         let cancelled = queue.barrier(name: "cancelled") { trace.add("cancelled") }
@@ -33,7 +28,7 @@ import Interlock
         cancelled.cancel()
         #expect(isHeld(early) && isHeld(late))
         #expect(queue.explainWaiting()["late"]?.reasons == [.barrier("first")])
-        end.give()
+        end.happen()
         let isEmpty = try await queue.wait(timeout: .seconds(20))
         #expect(isEmpty && trace.events == ["first", "other", "other"])
     }
@@ -89,33 +84,23 @@ import Interlock
 
     /// It began when the queue was free; a limit holds the queue, or a barrier that has been cancelled.
     @Test(arguments: [false, true]) func whatRanBeforeCountsForALimit(behindBarrier: Bool) async throws {
-        let (begun, end) = (Handshake(), Handshake())
-        queue.job(isBlocking: true) {
-            begun.give()
-            end.take()
-        }
-        await begun.taken()
+        let end = await hold(queue)
         if behindBarrier { queue.barrier {}.cancel() }
         queue.limit = 1
         let next = queue.job { 1 }
         #expect(isHeld(next))
-        end.give()
+        end.happen()
         #expect(try await next.value == 1)
     }
 
     @Test func aPriorityThatChangesGivesNoPlace() async throws {
-        let (begun, end) = (Handshake(), Handshake())
         queue.limit = 1
-        queue.job(isBlocking: true) {
-            begun.give()
-            end.take()
-        }
-        await begun.taken()
+        let end = await hold(queue)
         let operation = AsyncOperation<Int> { 1 }
         queue.enqueue(operation)
         for priority in [Operation.QueuePriority.high, .low, .veryHigh] { operation.queuePriority = priority }
         #expect(operation.node?.isPlaced == false && !operation.isFinished)
-        end.give()
+        end.happen()
         #expect(try await operation.value == 1)
     }
 }

@@ -99,12 +99,7 @@ import Interlock
     }
 
     @Test func theBlockingFormsEndAsTheOthers() async {
-        let (begun, end) = (Event(), Event())
-        queue.job(name: "slow", isBlocking: true) {
-            begun.happen()
-            end.wait()
-        }
-        begun.wait()
+        let end = await hold(queue, name: "slow")
         queue.barrier(name: "behind") {}
         let queue = queue
         let seen = await blocking {

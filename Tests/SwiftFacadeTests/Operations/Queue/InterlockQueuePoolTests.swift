@@ -6,9 +6,6 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 // contract: InterlockQueue, WorkerPool
 @Suite(.timeLimit(.minutes(10))) struct InterlockQueuePoolTests {
     let queue = InterlockQueue(name: "queue")

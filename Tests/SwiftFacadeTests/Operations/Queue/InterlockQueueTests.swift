@@ -217,18 +217,13 @@ import Interlock
 
     /// Behind a barrier, too.
     @Test func aPriorityThatChangesBehindABarrierDoesNotPassIt() async throws {
-        let (begun, end) = (Event(), Latch(count: 1))
         let trace = Trace<String>()
-        queue.job(isBlocking: true) {
-            begun.happen()
-            end.wait()
-        }
-        begun.wait()
+        let end = await hold(queue)
         queue.barrier { trace.add("barrier") }
         let behind = AsyncOperation<Void> { trace.add("behind") }
         queue.enqueue(behind)
         behind.queuePriority = .veryHigh
-        end.countDown()
+        end.happen()
         try await queue.wait()
         #expect(trace.events == ["barrier", "behind"])
     }
@@ -267,14 +262,9 @@ import Interlock
 
     /// Counted anew each time the queue begins to count places.
     @Test func aJobThatRunsHasOnePlaceHoweverOftenALimitIsSet() {
-        let (begun, end) = (Event(), Latch(count: 1))
-        queue.job(name: "busy", isBlocking: true) {
-            begun.happen()
-            end.wait()
-        }
-        begun.wait()
+        let end = hold(queue, name: "busy")
         for limit in [1, nil, 1, nil, 1] { queue.limit = limit }
-        end.countDown()
+        end.happen()
         queue.job {}
         #expect(queue.wait(timeout: .seconds(20)), "places are taken that no job has")
     }
@@ -305,12 +295,7 @@ import Interlock
 
     /// busy  [ first, cancelled ]  after  [ second ]  last
     @Test func aCancelledBarrierHoldsNothingBack() async throws {
-        let (begun, end) = (Event(), Latch(count: 1))
-        queue.job(name: "busy", isBlocking: true) {
-            begun.happen()
-            end.wait()
-        }
-        begun.wait()
+        let end = await hold(queue, name: "busy")
         let first = queue.barrier(name: "first") { 1 }
         let after = queue.job(name: "after") { 2 }
         let second = queue.barrier(name: "second") { 3 }
@@ -325,7 +310,7 @@ import Interlock
         between.cancel()
         let held = queue.job(name: "held") { 6 }
         #expect(queue.explainWaiting()["held"]?.reasons == [.barrier("second")])
-        end.countDown()
+        end.happen()
         let values = [try await second.value, try await last.value, try await held.value]
         #expect(values == [3, 4, 6])
         // An empty queue's barrier runs at once.
@@ -365,13 +350,8 @@ import Interlock
     // MARK: Reasons
 
     @Test func whatHoldsAnOperationBackIsNamed() async throws {
-        let (begun, end) = (Event(), Latch(count: 1))
         queue.limit = 1
-        queue.job(name: "busy", isBlocking: true) {
-            begun.happen()
-            end.wait()
-        }
-        begun.wait()
+        let end = await hold(queue, name: "busy")
         queue.enqueue(AsyncOperation<Void>(name: "held") {})
         queue.job(name: "light") {}
         for name in ["held", "light"] {
@@ -383,59 +363,9 @@ import Interlock
             #expect(queue.explainWaiting()[name]?.reasons == [.queueSuspended("queue")])
         }
         queue.resume()
-        end.countDown()
+        end.happen()
         try await queue.wait()
         #expect(queue.explainWaiting().entries.isEmpty)
-    }
-
-    // MARK: Misuse
-
-    @Test func aSecondEnqueueIsReported() async {
-        let twice = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            alarm(240)
-            let operation = AsyncOperation<Void>(name: "twice") {}
-            InterlockQueue(name: "first", isSuspended: true).enqueue(operation)
-            let first = InterlockQueue(name: "held", isSuspended: true)
-            let held = AsyncOperation<Void>(name: "twice") {}
-            first.enqueue(held)
-            first.enqueue(held)
-        }
-        #expect(
-            sentence(twice).contains(
-                "interlock: InterlockQueue.enqueue(\"twice\"): it is in the queue held already"
-            )
-        )
-        let foreign = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            alarm(240)
-            let first = InterlockQueue(name: "held", isSuspended: true)
-            let operation = BlockOperation {}
-            operation.name = "block"
-            first.enqueue(operation)
-            InterlockQueue().enqueue(operation)
-        }
-        #expect(
-            sentence(foreign).contains(
-                "interlock: InterlockQueue.enqueue(\"block\"): it is in the queue held already"
-            )
-        )
-        let finished = await #expect(
-            processExitsWith: .signal(SIGABRT),
-            observing: [\.standardErrorContent]
-        ) {
-            alarm(240)
-            let operation = AsyncOperation<Void>(name: "done") {}
-            operation.start()
-            InterlockQueue().enqueue(operation)
-        }
-        #expect(sentence(finished).contains("InterlockQueue.enqueue(\"done\"): it has finished already"))
-    }
-
-    @Test func aLimitBelowOneIsReported() async {
-        let limit = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            alarm(240)
-            _ = InterlockQueue(name: "none", limit: 0)
-        }
-        #expect(sentence(limit).contains("interlock: InterlockQueue.init(\"none\"): a limit of 0"))
     }
 }
 

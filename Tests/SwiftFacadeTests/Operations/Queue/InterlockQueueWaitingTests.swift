@@ -6,9 +6,6 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 
 @Suite struct InterlockQueueWaitingTests {
     @Test func anOperationThatWaitsForItsConditionKeepsItsPlaceAndGoesOnInThePool() async throws {
@@ -49,16 +46,6 @@ import Interlock
         #expect(try await below.value == 1)
         try await queue.wait()
         #expect(queue.explainWaiting().entries.isEmpty)
-    }
-
-    @Test func aChildThatComesToWaitForItsGroupIsReported() async throws {
-        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            let group = GroupOperation<Int>(name: "group")
-            let child = AsyncOperation(name: "child") { 1 }
-            try group.add(child)
-            child.addDependency(group)
-        }
-        #expect(sentence(result).contains("closes a cycle"))
     }
 
     @Test func theChildrenThatAGroupWaitsForAreTold() async throws {

@@ -6,9 +6,6 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 
 /// Set anew by another thread while its queue asks for it the first time.
 // Its own state is touched by the threads that ask and set, one after the other.

@@ -46,15 +46,10 @@ private final class AsksWhenFreed: Sendable {
 
     @Test func aBarrierThatWaitsKeepsAConstantNumberOfCancelledJobs() {
         let queue = InterlockQueue(name: "behind")
-        let (begun, end) = (Event(), Latch(count: 1))
-        queue.job(isBlocking: true) {
-            begun.happen()
-            end.wait()
-        }
-        begun.wait()
+        let end = hold(queue)
         queue.barrier {}
         #expect(nodesKept(of: 2_000, cancelledIn: queue) <= 64)
-        end.countDown()
+        end.happen()
         queue.wait()
     }
 
@@ -94,12 +89,7 @@ private final class AsksWhenFreed: Sendable {
     /// Each barrier that was cancelled leaves what it held to the one before it.
     @Test func cancelledBarriersKeepAConstantNumberOfCancelledJobs() {
         let queue = InterlockQueue(name: "barriers")
-        let (begun, end) = (Event(), Latch(count: 1))
-        queue.job(isBlocking: true) {
-            begun.happen()
-            end.wait()
-        }
-        begun.wait()
+        let end = hold(queue)
         queue.barrier {}
         var nodes: [WeakNode] = []
         for _ in 0..<40 {
@@ -112,7 +102,7 @@ private final class AsksWhenFreed: Sendable {
             barrier.cancel()
         }
         #expect(nodes.count { $0.node != nil } <= 64)
-        end.countDown()
+        end.happen()
         queue.wait()
     }
 

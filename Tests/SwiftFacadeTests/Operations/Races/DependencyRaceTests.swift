@@ -7,9 +7,6 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 
 // contract: AsyncOperation
 @Suite(.timeLimit(.minutes(10)), .serialized) struct DependencyRaceTests {
@@ -54,32 +51,26 @@ import Interlock
 
     @Test(arguments: QueueKind.all) func twoDependenciesEndWhileTheirDependentIsAdded(kind: QueueKind) async {
         let queue = kind.make(nil)
-        let complaints = await blocking {
-            Race.run(
-                Pair.self,
-                make: { _ in Pair(removes: false) },
-                racers: { $0.first.finish(.success(1)) },
-                { $0.second.finish(.success(2)) },
-                { queue.enqueue($0.below) },
-                judge: { $0.complaints() }
-            )
-        }
-        #expect(complaints.isEmpty, "\(complaints.prefix(5))")
+        await Race.run(
+            Pair.self,
+            make: { _ in Pair(removes: false) },
+            racers: { $0.first.finish(.success(1)) },
+            { $0.second.finish(.success(2)) },
+            { queue.enqueue($0.below) },
+            judge: { $0.complaints() }
+        )
     }
 
     @Test(arguments: QueueKind.all) func aRemovalRacesWithTheEndOfADependency(kind: QueueKind) async {
         let queue = kind.make(nil)
-        let complaints = await blocking {
-            Race.run(
-                Pair.self,
-                make: { _ in Pair(removes: true) },
-                racers: { $0.first.finish(.success(1)) },
-                { $0.below.removeDependency($0.second) },
-                { queue.enqueue($0.below) },
-                judge: { $0.complaints() }
-            )
-        }
-        #expect(complaints.isEmpty, "\(complaints.prefix(5))")
+        await Race.run(
+            Pair.self,
+            make: { _ in Pair(removes: true) },
+            racers: { $0.first.finish(.success(1)) },
+            { $0.below.removeDependency($0.second) },
+            { queue.enqueue($0.below) },
+            judge: { $0.complaints() }
+        )
     }
 
     // One edge of two is removed as its dependency finishes.
@@ -87,24 +78,21 @@ import Interlock
         async
     {
         let queue = kind.make(nil)
-        let complaints = await blocking {
-            Race.run(
-                Pair.self,
-                make: { _ in
-                    let pair = Pair(removes: true)
-                    queue.enqueue(pair.below)
-                    return pair
-                },
-                racers: { $0.second.finish(.success(2)) },
-                { $0.below.removeDependency($0.second) },
-                judge: { pair in
-                    let state = pair.below.state
-                    pair.first.finish(.success(1))
-                    return (state == .waiting ? [] : ["released by one edge of two"]) + pair.complaints()
-                }
-            )
-        }
-        #expect(complaints.isEmpty, "\(complaints.prefix(5))")
+        await Race.run(
+            Pair.self,
+            make: { _ in
+                let pair = Pair(removes: true)
+                queue.enqueue(pair.below)
+                return pair
+            },
+            racers: { $0.second.finish(.success(2)) },
+            { $0.below.removeDependency($0.second) },
+            judge: { pair in
+                let state = pair.below.state
+                pair.first.finish(.success(1))
+                return (state == .waiting ? [] : ["released by one edge of two"]) + pair.complaints()
+            }
+        )
     }
 
     // MARK: Dependents that come and go
@@ -131,30 +119,27 @@ import Interlock
     //                                             adding thread:   one more dependent
     @Test(arguments: QueueKind.all) func dependentsComeAndGoWhileADependencyEnds(kind: QueueKind) async {
         let queue = kind.make(nil)
-        let complaints = await blocking {
-            Race.run(
-                Crossing.self,
-                make: { _ in Crossing() },
-                racers: { $0.above.finish(.success(1)) },
-                { crossing in
-                    let last = crossing.dropped.withLock { $0.take() }
-                    withExtendedLifetime(last) {}
-                },
-                { crossing in
-                    let late = crossing.above.then { $0 + 1 }
-                    queue.enqueue(late)
-                    crossing.late.value.withLock { $0 = late }
-                },
-                judge: { crossing in
-                    let late = crossing.late.value.withLock { $0 }
-                    let result = late?.wait(timeout: .seconds(Handshake.limit))
-                    return
-                        (result?.isValue(2) == true ? [] : ["the late dependent ends with \(result as Any)"])
-                        + (eventually { crossing.freed.value == 1 } ? [] : ["the dropped one is not freed"])
-                }
-            )
-        }
-        #expect(complaints.isEmpty, "\(complaints.prefix(5))")
+        await Race.run(
+            Crossing.self,
+            make: { _ in Crossing() },
+            racers: { $0.above.finish(.success(1)) },
+            { crossing in
+                let last = crossing.dropped.withLock { $0.take() }
+                withExtendedLifetime(last) {}
+            },
+            { crossing in
+                let late = crossing.above.then { $0 + 1 }
+                queue.enqueue(late)
+                crossing.late.value.withLock { $0 = late }
+            },
+            judge: { crossing in
+                let late = crossing.late.value.withLock { $0 }
+                let result = late?.wait(timeout: .seconds(Handshake.limit))
+                return
+                    (result?.isValue(2) == true ? [] : ["the late dependent ends with \(result as Any)"])
+                    + (eventually { crossing.freed.value == 1 } ? [] : ["the dropped one is not freed"])
+            }
+        )
     }
 
     // MARK: Queues
@@ -182,59 +167,53 @@ import Interlock
 
     // The queue's owner drops it while its operations end and are cancelled.
     @Test(arguments: QueueKind.all) func aQueueThatIsDroppedRunsWhatIsInIt(kind: QueueKind) async {
-        let complaints = await blocking {
-            Race.run(
-                Teardown.self,
-                make: { _ in Teardown(kind) },
-                racers: { teardown in
-                    let queue = teardown.queue.withLock { $0.take() }
-                    withExtendedLifetime(queue) {}
-                },
-                { $0.chain[0].finish(.success(0)) },
-                { $0.chain[2].cancel() },
-                judge: { teardown in
-                    var wrong: [String] = []
-                    for (number, operation) in teardown.chain.enumerated() {
-                        guard let result = operation.wait(timeout: .seconds(Handshake.limit)) else {
-                            return ["\(number) has not finished: \(operation.state)"]
-                        }
-                        let isRight = result.isValue(number) || number >= 2 && result.isCancelled
-                        if !isRight { wrong.append("\(number) ends with \(result)") }
+        await Race.run(
+            Teardown.self,
+            make: { _ in Teardown(kind) },
+            racers: { teardown in
+                let queue = teardown.queue.withLock { $0.take() }
+                withExtendedLifetime(queue) {}
+            },
+            { $0.chain[0].finish(.success(0)) },
+            { $0.chain[2].cancel() },
+            judge: { teardown in
+                var wrong: [String] = []
+                for (number, operation) in teardown.chain.enumerated() {
+                    guard let result = operation.wait(timeout: .seconds(Handshake.limit)) else {
+                        return ["\(number) has not finished: \(operation.state)"]
                     }
-                    teardown.foreignRan.take()
-                    let count = teardown.chain.count
-                    if !eventually({ teardown.hooks.value == count }) {
-                        wrong.append("\(teardown.hooks.value) hooks")
-                    }
-                    return wrong
+                    let isRight = result.isValue(number) || number >= 2 && result.isCancelled
+                    if !isRight { wrong.append("\(number) ends with \(result)") }
                 }
-            )
-        }
-        #expect(complaints.isEmpty, "\(complaints.prefix(5))")
+                teardown.foreignRan.take()
+                let count = teardown.chain.count
+                if !eventually({ teardown.hooks.value == count }) {
+                    wrong.append("\(teardown.hooks.value) hooks")
+                }
+                return wrong
+            }
+        )
     }
 
     // What is added while all are cancelled ends, cancelled or not.
     @Test(arguments: QueueKind.all) func cancellingAllRacesWithAdding(kind: QueueKind) async {
         let queue = kind.make(2)
-        let complaints = await blocking {
-            Race.run(
-                [AsyncOperation<Int>].self,
-                make: { round in (0..<3).map { number in AsyncOperation { round + number } } },
-                racers: { for operation in $0 { queue.enqueue(operation) } },
-                { _ in queue.cancelAll() },
-                judge: { operations in
-                    operations.compactMap { operation in
-                        guard let result = operation.wait(timeout: .seconds(Handshake.limit)) else {
-                            return "it has not finished: \(operation.state)"
-                        }
-                        // A cancelled operation may have succeeded.
-                        if result.isCancelled, !operation.isCancelled { return "it ends with \(result)" }
-                        return nil
+        await Race.run(
+            [AsyncOperation<Int>].self,
+            make: { round in (0..<3).map { number in AsyncOperation { round + number } } },
+            racers: { for operation in $0 { queue.enqueue(operation) } },
+            { _ in queue.cancelAll() },
+            judge: { operations in
+                operations.compactMap { operation in
+                    guard let result = operation.wait(timeout: .seconds(Handshake.limit)) else {
+                        return "it has not finished: \(operation.state)"
                     }
+                    // A cancelled operation may have succeeded.
+                    if result.isCancelled, !operation.isCancelled { return "it ends with \(result)" }
+                    return nil
                 }
-            )
-        }
-        #expect(complaints.isEmpty, "\(complaints.prefix(5))")
+            }
+        )
         await blocking { queue.waitUntilEmpty() }
         #expect(queue.count == 0)
     }

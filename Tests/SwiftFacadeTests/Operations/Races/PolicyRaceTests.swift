@@ -10,9 +10,6 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 
 /// A clock on which every sleep ends soon, after some turns of other tasks.
 private struct HastyClock: Clock {
@@ -34,9 +31,13 @@ private final class RacedPolicy: Sendable {
     let (begun, wrong) = (Counter(), Counter())
     let isRefused, isLimited: Bool
 
-    init(_ round: Int, _ make: (RacedPolicy.Counters) -> AsyncOperation<Int>) {
+    init(
+        _ round: Int,
+        in queue: any QueueUnderTest,
+        _ make: (RacedPolicy.Counters) -> AsyncOperation<Int>
+    ) {
         let counters = Counters(begun: begun, wrong: wrong)
-        raced = Raced(make(counters))
+        raced = Raced(make(counters)) { queue.add($0) }
         cancels = round % 4 == 1 || round % 4 == 3
         finishes = Self.finishes(round)
         isRefused = round % 3 == 0
@@ -67,70 +68,38 @@ private final class RacedPolicy: Sendable {
 
 // contract: AsyncOperation
 @Suite(.timeLimit(.minutes(10)), .serialized) struct PolicyRaceTests {
-    enum Work: CaseIterable { case block, task, handler }
+    typealias Work = OperationRaceTests.Kind
 
-    /// Where there is a complaint, something may have been left in the queue for ever.
-    private static func expectNone(
-        _ complaints: [String],
-        orLeftIn queue: any QueueUnderTest,
-        _ location: SourceLocation = #_sourceLocation
-    ) async {
-        #expect(complaints.isEmpty, "\(complaints.prefix(5))", sourceLocation: location)
-        if complaints.isEmpty { await blocking { queue.waitUntilEmpty() } }
-    }
+    private static let works: [Work] = [.block, .task, .handler]
 
     // MARK: Time-out
 
-    /// Its work gives 1; that of a function never ends by itself.
-    private static func make(_ work: Work, _ counters: RacedPolicy.Counters) -> AsyncOperation<Int> {
-        switch work {
-        case .block: return AsyncOperation { counters.begun.increment() }
-        case .task:
-            return AsyncOperation {
-                await Task.yield()
-                return counters.begun.increment()
-            }
-        case .handler:
-            let kept = VisibleBox<Completion<Int>>()
-            let operation = AsyncOperation<Int> { completion in
-                counters.begun.increment()
-                kept.value.withLock { $0 = completion }
-            }
-            operation.onFinish { _ in kept.value.withLock { $0 = nil } }
-            return operation
-        }
-    }
-
-    @Test(arguments: QueueKind.all, Work.allCases) func theLimitRacesWithAddingCancelAndFinish(
+    @Test(arguments: QueueKind.all, works) func theLimitRacesWithAddingCancelAndFinish(
         kind: QueueKind,
         work: Work
     ) async {
         let (queue, timedOut) = (kind.make(nil), Counter())
-        let complaints = await blocking {
-            Race.run(
-                RacedPolicy.self,
-                make: { round in
-                    let subject = RacedPolicy(round) { counters in
-                        Self.make(work, counters)
-                            .timeOut(after: .seconds(1), clock: HastyClock(turns: round % 5))
-                    }
-                    queue.enqueue(subject.raced.dependent)
-                    return subject
-                },
-                racers: { queue.enqueue($0.raced.operation) },
-                { $0.end() },
-                judge: { subject in
-                    subject.complaints { result in
-                        if result.isTimedOut {
-                            timedOut.increment()
-                            return subject.raced.operation.isCancelled
-                        }
-                        return work != .handler && result.isValue(1)
-                    } + (subject.begun.value > 1 ? ["begun twice"] : [])
+        let isClean = await Race.run(
+            RacedPolicy.self,
+            make: { round in
+                RacedPolicy(round, in: queue) { counters in
+                    OperationRaceTests.make(work, ran: counters.begun)
+                        .timeOut(after: .seconds(1), clock: HastyClock(turns: round % 5))
                 }
-            )
-        }
-        await Self.expectNone(complaints, orLeftIn: queue)
+            },
+            racers: { queue.enqueue($0.raced.operation) },
+            { $0.end() },
+            judge: { subject in
+                subject.complaints { result in
+                    if result.isTimedOut {
+                        timedOut.increment()
+                        return subject.raced.operation.isCancelled
+                    }
+                    return work != .handler && result.isValue(1)
+                } + (subject.begun.value > 1 ? ["begun twice"] : [])
+            }
+        )
+        if isClean { await blocking { queue.waitUntilEmpty() } }
         if work == .handler { #expect(timedOut.value > 0) }
     }
 
@@ -165,45 +134,41 @@ private final class RacedPolicy: Sendable {
                     return try attempt(own.operation)
                 }
             // No end waits for the work.
-            case .handler: AsyncOperation(retry: policy) { $0(Result { try attempt(nil) }) }
+            case .handler, .subclass: AsyncOperation(retry: policy) { $0(Result { try attempt(nil) }) }
             }
         own.set(operation)
         return operation
     }
 
-    @Test(arguments: QueueKind.all, Work.allCases) func attemptsRaceWithTheLimitCancelAndFinish(
+    @Test(arguments: QueueKind.all, works) func attemptsRaceWithTheLimitCancelAndFinish(
         kind: QueueKind,
         work: Work
     ) async {
         let queue = kind.make(nil)
-        let complaints = await blocking {
-            Race.run(
-                RacedPolicy.self,
-                make: { round in
-                    let subject = RacedPolicy(round) { counters in
-                        let operation = Self.retried(work, round, counters)
-                        if RacedPolicy.isLimited(round) {
-                            operation.timeOut(after: .seconds(1), clock: HastyClock(turns: round % 7))
-                        }
-                        return operation
+        let isClean = await Race.run(
+            RacedPolicy.self,
+            make: { round in
+                RacedPolicy(round, in: queue) { counters in
+                    let operation = Self.retried(work, round, counters)
+                    if RacedPolicy.isLimited(round) {
+                        operation.timeOut(after: .seconds(1), clock: HastyClock(turns: round % 7))
                     }
-                    queue.enqueue(subject.raced.dependent)
-                    return subject
-                },
-                racers: { queue.enqueue($0.raced.operation) },
-                { $0.end() },
-                judge: { subject in
-                    let complaints = subject.complaints { result in
-                        if result.isTimedOut { return subject.isLimited }
-                        // What a task answers to a cancellation is the result.
-                        if work == .task, subject.cancels, result.isJobFailure { return true }
-                        return result.isValue(1) && subject.begun.value == 3
-                    }
-                    return complaints + (subject.begun.value > 3 ? ["\(subject.begun.value) attempts"] : [])
+                    return operation
                 }
-            )
-        }
-        await Self.expectNone(complaints, orLeftIn: queue)
+            },
+            racers: { queue.enqueue($0.raced.operation) },
+            { $0.end() },
+            judge: { subject in
+                let complaints = subject.complaints { result in
+                    if result.isTimedOut { return subject.isLimited }
+                    // What a task answers to a cancellation is the result.
+                    if work == .task, subject.cancels, result.isJobFailure { return true }
+                    return result.isValue(1) && subject.begun.value == 3
+                }
+                return complaints + (subject.begun.value > 3 ? ["\(subject.begun.value) attempts"] : [])
+            }
+        )
+        if isClean { await blocking { queue.waitUntilEmpty() } }
     }
 
     // MARK: Categories
@@ -213,9 +178,9 @@ private final class RacedPolicy: Sendable {
         let first: RacedPolicy
         let second: AsyncOperation<Int>
 
-        init(_ round: Int, _ categories: [ExclusionCategory], _ crowd: Crowd) {
-            first = RacedPolicy(round) { counters in
-                PolicyRaceTests.make(.handler, counters)
+        init(_ round: Int, in queue: any QueueUnderTest, _ categories: [ExclusionCategory], _ crowd: Crowd) {
+            first = RacedPolicy(round, in: queue) { counters in
+                OperationRaceTests.make(.handler, ran: counters.begun)
                     .timeOut(after: .seconds(1), clock: HastyClock(turns: round % 5))
             }
             second = AsyncOperation {
@@ -235,25 +200,19 @@ private final class RacedPolicy: Sendable {
         let categories = [
             ExclusionCategory("raced on \(kind)"), ExclusionCategory("raced on \(kind), wide", limit: 2),
         ]
-        let complaints = await blocking {
-            Race.run(
-                Rivals.self,
-                make: { round in
-                    let rivals = Rivals(round, categories, crowd)
-                    queue.enqueue(rivals.first.raced.dependent)
-                    return rivals
-                },
-                racers: { queue.enqueue($0.first.raced.operation) },
-                { queue.enqueue($0.second) },
-                { $0.first.end() },
-                judge: { rivals in
-                    let complaints = rivals.first.complaints { $0.isTimedOut }
-                    let result = rivals.second.wait(timeout: .seconds(Handshake.limit))
-                    return complaints + (result?.isValue(7) == true ? [] : ["the rival: \(result as Any)"])
-                }
-            )
-        }
-        await Self.expectNone(complaints, orLeftIn: queue)
+        let isClean = await Race.run(
+            Rivals.self,
+            make: { round in Rivals(round, in: queue, categories, crowd) },
+            racers: { queue.enqueue($0.first.raced.operation) },
+            { queue.enqueue($0.second) },
+            { $0.first.end() },
+            judge: { rivals in
+                let complaints = rivals.first.complaints { $0.isTimedOut }
+                let result = rivals.second.wait(timeout: .seconds(Handshake.limit))
+                return complaints + (result?.isValue(7) == true ? [] : ["the rival: \(result as Any)"])
+            }
+        )
+        if isClean { await blocking { queue.waitUntilEmpty() } }
         #expect(crowd.most == 1)
         for category in categories { #expect(category.holders.isEmpty && category.waiters.isEmpty) }
     }
@@ -262,34 +221,30 @@ private final class RacedPolicy: Sendable {
 
     @Test(arguments: QueueKind.all) func conditionsRaceWithAddingCancelAndFinish(kind: QueueKind) async {
         let queue = kind.make(nil)
-        let complaints = await blocking {
-            Race.run(
-                RacedPolicy.self,
-                make: { round in
-                    let asked = Counter()
-                    let subject = RacedPolicy(round) { counters in
-                        AsyncOperation<Int> {
-                            if round % 3 == 0 { counters.wrong.increment() }
-                            return counters.begun.increment()
-                        }.addCondition(
-                            .that("asked") {
-                                if asked.increment() > 1 { counters.wrong.increment() }
-                                for _ in 0..<round % 4 { await Task.yield() }
-                                return round % 3 != 0
-                            }
-                        )
-                    }
-                    queue.enqueue(subject.raced.dependent)
-                    return subject
-                },
-                racers: { queue.enqueue($0.raced.operation) },
-                { $0.end() },
-                judge: { subject in
-                    subject.complaints { subject.isRefused ? $0.isRefused : $0.isValue(1) }
+        let isClean = await Race.run(
+            RacedPolicy.self,
+            make: { round in
+                let asked = Counter()
+                return RacedPolicy(round, in: queue) { counters in
+                    AsyncOperation<Int> {
+                        if round % 3 == 0 { counters.wrong.increment() }
+                        return counters.begun.increment()
+                    }.addCondition(
+                        .that("asked") {
+                            if asked.increment() > 1 { counters.wrong.increment() }
+                            for _ in 0..<round % 4 { await Task.yield() }
+                            return round % 3 != 0
+                        }
+                    )
                 }
-            )
-        }
-        await Self.expectNone(complaints, orLeftIn: queue)
+            },
+            racers: { queue.enqueue($0.raced.operation) },
+            { $0.end() },
+            judge: { subject in
+                subject.complaints { subject.isRefused ? $0.isRefused : $0.isValue(1) }
+            }
+        )
+        if isClean { await blocking { queue.waitUntilEmpty() } }
     }
 }
 

@@ -12,34 +12,46 @@ import Synchronization
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 
 enum Race {
     static let rounds = repetitions(10_000, underThreadSanitizer: 1_000)
     private static let batch = 100
 
-    /// Plays the rounds; gives what `judge` complains of, and stops at the first batch with a complaint. Blocks.
+    /// Plays the rounds, and expects that `judge` complains of none; stops at the first batch with a complaint.
     ///
     /// - Parameters:
     ///   - make: makes the subject of a round.
     ///   - racers: what each thread does to it.
     ///   - judge: what is wrong with it after the race; may wait for its end.
+    /// - Returns: Whether there was no complaint. Otherwise something may be left in a queue for ever.
+    @discardableResult
     static func run<Subject: Sendable>(
         _: Subject.Type,
-        make: (_ round: Int) -> Subject,
+        make: @escaping @Sendable (_ round: Int) -> Subject,
         racers: (@Sendable (Subject) -> Void)...,
-        judge: (Subject) -> [String]
-    ) -> [String] {
-        run(Subject.self, make: make, racers: racers, judge: judge)
+        judge: @escaping @Sendable (Subject) -> [String],
+        _ location: SourceLocation = #_sourceLocation
+    ) async -> Bool {
+        await run(Subject.self, make: make, racers: racers, judge: judge, location)
     }
 
+    @discardableResult
     static func run<Subject: Sendable>(
         _: Subject.Type,
-        make: (_ round: Int) -> Subject,
+        make: @escaping @Sendable (_ round: Int) -> Subject,
         racers: [@Sendable (Subject) -> Void],
-        judge: (Subject) -> [String]
+        judge: @escaping @Sendable (Subject) -> [String],
+        _ location: SourceLocation = #_sourceLocation
+    ) async -> Bool {
+        let complaints = await blocking { play(make, racers, judge) }
+        #expect(complaints.isEmpty, "\(complaints.prefix(5))", sourceLocation: location)
+        return complaints.isEmpty
+    }
+
+    private static func play<Subject: Sendable>(
+        _ make: (_ round: Int) -> Subject,
+        _ racers: [@Sendable (Subject) -> Void],
+        _ judge: (Subject) -> [String]
     ) -> [String] {
         var complaints: [String] = []
         for first in stride(from: 0, to: rounds, by: batch) where complaints.isEmpty {
@@ -73,8 +85,10 @@ final class Raced: Sendable {
     /// The calls that were told that they ended the operation.
     let accepted = Counter()
     private let ended = Handshake()
+    private let late = VisibleBox<AsyncOperation<Int>>()
 
-    init(_ operation: AsyncOperation<Int>, ran: Counter? = nil) {
+    /// - Parameter add: adds the dependent to a queue.
+    init(_ operation: AsyncOperation<Int>, add: (Operation) -> Void) {
         self.operation = operation
         operation.name = "raced"
         let counter = dependentRan
@@ -91,9 +105,17 @@ final class Raced: Sendable {
             blocks.increment()
             ended.give()
         }
+        add(dependent)
     }
 
-    /// Waits for the end of the operation and of its dependent; what is wrong with it.
+    /// One more dependent, of a racer.
+    func addLate(_ add: (Operation) -> Void) {
+        let below = operation.then { $0 }
+        late.value.withLock { $0 = below }
+        add(below)
+    }
+
+    /// Waits for the end of the operation and of its dependents; what is wrong with it.
     func complaints(mayBe allowed: (Result<Int, any Error>) -> Bool) -> [String] {
         // The hook and the completion block.
         ended.take(2)
@@ -115,6 +137,10 @@ final class Raced: Sendable {
         case (.failure(let error), .failure(let below)):
             if "\(error)" != "\(below)" || dependentRan.value != 0 { wrong.append("\(below) below \(error)") }
         default: wrong.append("\(result) below \(own)")
+        }
+        if let late = late.value.withLock({ $0 }) {
+            let told = late.wait(timeout: .seconds(Handshake.limit)).map { "\($0)" } ?? "nothing"
+            if told != "\(own)" { wrong.append("\(told) below \(own), added late") }
         }
         return wrong
     }

@@ -6,9 +6,6 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 // contract: OperationScope, AsyncOperation
 @Suite(.timeLimit(.minutes(10))) struct OperationScopeTests {
     @Test func theResultOfTheClosureIsReturnedWhenAllHaveEnded() async throws {
@@ -66,14 +63,7 @@ import Interlock
         let ended = Counter()
         await #expect(throws: JobFailure(why: "first")) {
             try await withOperations { scope in
-                let other = try scope.add(
-                    AsyncOperation<Int> {
-                        begun.give()
-                        await untilCancelled()
-                        ended.increment()
-                        return 1
-                    }
-                )
+                let other = try scope.add(awaitingCancellation(begun: begun, ended: ended, value: 1))
                 let failing = try scope.add(
                     AsyncOperation<Int> {
                         begun.take()
@@ -97,14 +87,7 @@ import Interlock
             let ended = Counter()
             await #expect(throws: JobFailure()) {
                 try await withOperations(onFailure: policy) { scope in
-                    try scope.add(
-                        AsyncOperation<Int> {
-                            begun.give()
-                            await untilCancelled()
-                            ended.increment()
-                            return 1
-                        }
-                    )
+                    try scope.add(awaitingCancellation(begun: begun, ended: ended, value: 1))
                     await begun.taken()
                     throw JobFailure()
                 }
@@ -143,14 +126,7 @@ import Interlock
         let ended = Counter()
         let call = Task {
             try await withOperations { scope in
-                let child = try scope.add(
-                    AsyncOperation<Int> {
-                        begun.give()
-                        await untilCancelled()
-                        ended.increment()
-                        return 1
-                    }
-                )
+                let child = try scope.add(awaitingCancellation(begun: begun, ended: ended, value: 1))
                 return await child.outcome
             }
         }

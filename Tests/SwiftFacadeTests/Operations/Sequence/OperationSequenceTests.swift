@@ -8,8 +8,6 @@ import Testing
 
 import Interlock
 @testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 // contract: OperationEvent, AsyncOperation
 @Suite(.timeLimit(.minutes(10))) struct OperationSequenceTests {
     /// What a scene must look like with each of `kinds`, and with Foundation's two.
@@ -25,14 +23,21 @@ import Interlock
         }
     }
 
-    @Test func anOperationThatRuns() async {
-        let expected = [
-            "in no queue: ready", "in a suspended queue: ready; 2 in the queue",
-            "in its work: ready, executing; 2 in the queue",
-            "its dependent begins: ready, finished", "its completion block: ready, finished",
-            "after waitUntilFinished: ready, finished", "at the end: ready, finished; 0 in the queue",
-            "1 runs, 1 completion blocks",
+    /// What is told of each at its end, with its states then.
+    private static func ending(_ states: String, runs: Int) -> [String] {
+        [
+            "its dependent begins: \(states)", "its completion block: \(states)",
+            "after waitUntilFinished: \(states)", "at the end: \(states); 0 in the queue",
+            "\(runs) runs, 1 completion blocks",
         ]
+    }
+
+    @Test func anOperationThatRuns() async {
+        let expected =
+            [
+                "in no queue: ready", "in a suspended queue: ready; 2 in the queue",
+                "in its work: ready, executing; 2 in the queue",
+            ] + Self.ending("ready, finished", runs: 1)
         await expect(expected) { kind in
             let story = OperationStory(kind)
             story.tell("in no queue")
@@ -45,12 +50,9 @@ import Interlock
     }
 
     @Test func anOperationThatWaits() async {
-        let expected = [
-            "waiting: ", "in its work: ready, executing; 2 in the queue",
-            "its dependent begins: ready, finished", "its completion block: ready, finished",
-            "after waitUntilFinished: ready, finished", "at the end: ready, finished; 0 in the queue",
-            "1 runs, 1 completion blocks",
-        ]
+        let expected =
+            ["waiting: ", "in its work: ready, executing; 2 in the queue"]
+            + Self.ending("ready, finished", runs: 1)
         await expect(expected) { kind in
             let story = OperationStory(kind)
             let above = BlockOperation {}
@@ -63,12 +65,7 @@ import Interlock
     }
 
     @Test func anOperationCancelledBeforeItIsAdded() async {
-        let expected = [
-            "cancelled: ready, cancelled", "its dependent begins: ready, finished, cancelled",
-            "its completion block: ready, finished, cancelled",
-            "after waitUntilFinished: ready, finished, cancelled",
-            "at the end: ready, finished, cancelled; 0 in the queue", "0 runs, 1 completion blocks",
-        ]
+        let expected = ["cancelled: ready, cancelled"] + Self.ending("ready, finished, cancelled", runs: 0)
         await expect(expected) { kind in
             let story = OperationStory(kind)
             story.operation.cancel()
@@ -79,12 +76,9 @@ import Interlock
     }
 
     @Test func anOperationCancelledInASuspendedQueue() async {
-        let expected = [
-            "cancelled: ready, cancelled; 2 in the queue", "its dependent begins: ready, finished, cancelled",
-            "its completion block: ready, finished, cancelled",
-            "after waitUntilFinished: ready, finished, cancelled",
-            "at the end: ready, finished, cancelled; 0 in the queue", "0 runs, 1 completion blocks",
-        ]
+        let expected =
+            ["cancelled: ready, cancelled; 2 in the queue"]
+            + Self.ending("ready, finished, cancelled", runs: 0)
         await expect(expected) { kind in
             let story = OperationStory(kind)
             story.queue.isSuspended = true
@@ -99,12 +93,7 @@ import Interlock
 
     // The operation above ends only when the story has.
     @Test func anOperationCancelledWhileItWaits() async {
-        let expected = [
-            "its dependent begins: ready, finished, cancelled",
-            "its completion block: ready, finished, cancelled",
-            "after waitUntilFinished: ready, finished, cancelled",
-            "at the end: ready, finished, cancelled; 0 in the queue", "0 runs, 1 completion blocks",
-        ]
+        let expected = Self.ending("ready, finished, cancelled", runs: 0)
         await expect(expected) { kind in
             let story = OperationStory(kind)
             let above = BlockOperation {}
@@ -117,13 +106,9 @@ import Interlock
     }
 
     @Test func anOperationCancelledInItsWork() async {
-        let expected = [
-            "in its work: ready, executing, cancelled; 2 in the queue",
-            "its dependent begins: ready, finished, cancelled",
-            "its completion block: ready, finished, cancelled",
-            "after waitUntilFinished: ready, finished, cancelled",
-            "at the end: ready, finished, cancelled; 0 in the queue", "1 runs, 1 completion blocks",
-        ]
+        let expected =
+            ["in its work: ready, executing, cancelled; 2 in the queue"]
+            + Self.ending("ready, finished, cancelled", runs: 1)
         await expect(expected, of: StoryKind.ownHoldingAThread + [.asyncTask]) { kind in
             let story = OperationStory(kind) { $0.cancel() }
             story.queue.enqueue(story.dependent, story.operation)
@@ -133,13 +118,11 @@ import Interlock
 
     // Foundation's operations return from start() when their work has.
     @Test func anOperationStartedByHand() async {
-        let expected = [
-            "in no queue: ready", "in its work: ready, executing; 1 in the queue", "started: ready, finished",
-            "cancelled too late: ready, finished",
-            "its dependent begins: ready, finished", "its completion block: ready, finished",
-            "after waitUntilFinished: ready, finished", "at the end: ready, finished; 0 in the queue",
-            "1 runs, 1 completion blocks",
-        ]
+        let expected =
+            [
+                "in no queue: ready", "in its work: ready, executing; 1 in the queue",
+                "started: ready, finished", "cancelled too late: ready, finished",
+            ] + Self.ending("ready, finished", runs: 1)
         await expect(expected, of: StoryKind.ownHoldingAThread + [.asyncSubclass]) { kind in
             let story = OperationStory(kind)
             story.tell("in no queue")

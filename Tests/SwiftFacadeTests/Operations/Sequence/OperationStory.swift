@@ -7,9 +7,6 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 
 /// The classes of operations that are compared. The first two are Foundation's.
 enum StoryKind: CaseIterable {

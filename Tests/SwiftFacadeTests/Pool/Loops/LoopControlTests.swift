@@ -2,10 +2,10 @@
 //
 // What the workers of a loop share, driven by hand: the length of runs, what an error stops, what is released.
 
+import Interlock
 import Testing
 
 @testable import InterlockPool
-@testable import InterlockSync
 
 @Suite struct LoopControlTests {
     /// A loop of a million, of which two workers take part.

@@ -6,9 +6,6 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 
 @Suite(.timeLimit(.minutes(10))) struct TaskLoopTests {
     @Test(arguments: [1, 2, 3, 8, 1000]) func theOrderIsKept(limit: Int) async throws {

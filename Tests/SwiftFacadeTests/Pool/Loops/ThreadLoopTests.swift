@@ -7,9 +7,6 @@ import Foundation
 import Testing
 
 import Interlock
-@testable import InterlockOperations
-@testable import InterlockPool
-@testable import InterlockSync
 
 @Suite(.timeLimit(.minutes(10))) struct ThreadLoopTests {
     let pool: WorkerPool
@@ -340,9 +337,7 @@ import Interlock
             await #expect(throws: CancellationError.self) { try await task.value }
         }
         await eventually("released before the pool comes to them") { freed.value == 20 }
-        held.release()
-        held.pool.close()
-        try await held.pool.wait()
+        try await held.finish()
         #expect(ran.value == 0)
     }
 
@@ -406,25 +401,5 @@ import Interlock
         held.release()
         await #expect(throws: WorkerPoolError.closed(pool: "held")) { try await task.value }
         #expect(ran.value == 0)
-    }
-
-    // MARK: Misuse
-
-    @Test func aLimitBelowOneIsReported() async {
-        let each = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            alarm(240)
-            try await (0..<3).concurrentForEach(maxConcurrency: 0) { _ in }
-        }
-        #expect(sentence(each).contains("concurrentForEach(maxConcurrency: 0): at least one element"))
-        let map = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            alarm(240)
-            _ = try await (0..<3).concurrentMap(maxConcurrency: -1) { _ async in }
-        }
-        #expect(sentence(map).contains("concurrentMap(maxConcurrency: -1): at least one element"))
-        let chunk = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            alarm(240)
-            try await (0..<3).concurrentForEachChunk(maxConcurrency: 0) { _ in }
-        }
-        #expect(sentence(chunk).contains("concurrentForEachChunk(maxConcurrency: 0): at least one element"))
     }
 }
