@@ -117,7 +117,7 @@ final class TimerlessClock: Clock, Sendable {
         await eventually("none is left") { lifetimes.living == 0 }
     }
 
-    @Test func keysAreReleasedOutsideTheLockToo() async {
+    @Test(.ownThreads) func keysAreReleasedOutsideTheLockToo() async {
         await #expect(processExitsWith: .success) {
             final class Key: Hashable, Sendable {
                 let number: Int
@@ -157,7 +157,7 @@ final class TimerlessClock: Clock, Sendable {
         }
     }
 
-    @Test func anImpossibleCapacityIsReported() async {
+    @Test(.ownThreads) func anImpossibleCapacityIsReported() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             _ = SingleFlightCache<Int, Int>(capacity: -1)
         }

@@ -153,7 +153,7 @@ private struct SieveModel {
         #expect(asked.events == [10, 21])
     }
 
-    @Test func impossibleCostsAreReported() async {
+    @Test(.ownThreads) func impossibleCostsAreReported() async {
         let negative = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let cache = SingleFlightCache<Int, Int>(costLimit: 10) { _, value in value }
             cache.updateValue(-1, forKey: 7)

@@ -165,7 +165,7 @@ import Interlock
     }
 
     // The pool's threads are all busy: what is asked for cannot begin.
-    @Test func whatHasNotBegunIsReleasedWithItsLastWaiter() async {
+    @Test(.ownThreads) func whatHasNotBegunIsReleasedWithItsLastWaiter() async {
         await #expect(processExitsWith: .success) {
             alarm(240)
             let (busy, open) = (Counter(), Latch(count: 1))
@@ -196,7 +196,7 @@ import Interlock
     }
 
     // The cooperative threads are all busy: the task cannot begin.
-    @Test func aTaskThatHasNotBegunIsReleasedWithItsLastWaiter() async {
+    @Test(.ownThreads) func aTaskThatHasNotBegunIsReleasedWithItsLastWaiter() async {
         await #expect(processExitsWith: .success) {
             alarm(240)
             let pool = try WorkerPool(name: "asks", threads: 1)

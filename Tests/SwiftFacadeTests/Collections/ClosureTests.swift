@@ -232,7 +232,9 @@ private struct ForeignRange: RangeExpression {
     }
 
     /// outer: [ … inner: [ … outer: waits for its own thread ] ]
-    @Test(.timeLimit(.minutes(10))) func aCallThroughAnotherCollectionsClosureIsReportedToo() async {
+    @Test(.ownThreads, .timeLimit(.minutes(10))) func aCallThroughAnotherCollectionsClosureIsReportedToo()
+        async
+    {
         let array = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             alarm(240)
             let (outer, inner): (SafeArray<Int>, SafeSet<Int>) = ([1], [1])
@@ -259,7 +261,7 @@ private struct ForeignRange: RangeExpression {
 
     /// task    changes an element in place, suspends
     /// other                                          on the same thread: calls the array
-    @Test func aChangeInPlaceThatSuspendsIsNamed() async {
+    @Test(.ownThreads) func aChangeInPlaceThatSuspendsIsNamed() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             alarm(240)
             let pool = try WorkerPool(threads: 1, maximumThreads: 1)

@@ -322,7 +322,7 @@ private final class PhotoManager: Sendable {
     // MARK: Ending a subscription
 
     /// In closures of the observed array, whose lock the thread holds.
-    @Test(.timeLimit(.minutes(10))) func aSubscriptionMayEndInsideAClosureOfItsArray() async {
+    @Test(.ownThreads, .timeLimit(.minutes(10))) func aSubscriptionMayEndInsideAClosureOfItsArray() async {
         await #expect(processExitsWith: .success) {
             let array = SafeArray([1])
             let heard = SafeArray<Int>()
@@ -373,7 +373,7 @@ private final class PhotoManager: Sendable {
     }
 
     /// What a subscriber has not heard is released outside every lock when it leaves.
-    @Test(.timeLimit(.minutes(10))) func elementsThatNoObserverHeardOfMayCallTheArray() async {
+    @Test(.ownThreads, .timeLimit(.minutes(10))) func elementsThatNoObserverHeardOfMayCallTheArray() async {
         await #expect(processExitsWith: .success) {
             final class Caller: Sendable {
                 let array: SafeArray<Caller?>

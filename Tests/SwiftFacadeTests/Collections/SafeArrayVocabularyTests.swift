@@ -40,7 +40,7 @@ import Testing
         func contains(_ element: Int) -> Bool { false }
     }
 
-    @Test func rangesOfTheCallersOwnMeanWhatTheyMeanToAnArray() async {
+    @Test(.ownThreads) func rangesOfTheCallersOwnMeanWhatTheyMeanToAnArray() async {
         var model = Array(0..<8)
         let array = SafeArray(model)
         #expect(array[Last(count: 3)] == Array(model[Last(count: 3)]))

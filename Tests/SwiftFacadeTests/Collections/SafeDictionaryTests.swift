@@ -233,7 +233,7 @@ private func children(_ collection: Any) -> [String] {
         #expect(roomy.capacity >= 200 && roomy.first == nil && roomy.isEmpty)
     }
 
-    @Test(.timeLimit(.minutes(10))) func misuseIsReported() async {
+    @Test(.ownThreads, .timeLimit(.minutes(10))) func misuseIsReported() async {
         let empty = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             SafeSet<Int>().removeFirst()
         }

@@ -89,7 +89,7 @@ import Testing
     /// waiter   judges, sleeps
     /// writer                    changes, judges: the predicate calls
     // contract: SafeArray
-    @Test func aPredicateThatCallsItsObjectOnAnotherThreadIsReported() async {
+    @Test(.ownThreads) func aPredicateThatCallsItsObjectOnAnotherThreadIsReported() async {
         let ofALock = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             alarm(60)
             let shared = SharedReadWriteLock(0)

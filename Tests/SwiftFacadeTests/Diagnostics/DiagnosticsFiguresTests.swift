@@ -9,7 +9,7 @@ import Interlock
 // contract: Diagnostics
 @Suite("Diagnostics, figures and hangs")
 struct DiagnosticsFiguresTests {
-    @Test func figuresAreCounted() async {
+    @Test(.ownThreads) func figuresAreCounted() async {
         await #expect(processExitsWith: .success) {
             try synchronously {
                 Diagnostics.enabled = .contention
@@ -32,7 +32,7 @@ struct DiagnosticsFiguresTests {
         }
     }
 
-    @Test func collectionsAndRingsAreWatchedByThemselves() async {
+    @Test(.ownThreads) func collectionsAndRingsAreWatchedByThemselves() async {
         await #expect(processExitsWith: .success) {
             let array = SafeArray<Int>()
             let dictionary = SafeDictionary<Int, Int>()
@@ -58,7 +58,7 @@ struct DiagnosticsFiguresTests {
         }
     }
 
-    @Test func aHoldIsInItsBucketAndItsStackHasAddressesOnly() async {
+    @Test(.ownThreads) func aHoldIsInItsBucketAndItsStackHasAddressesOnly() async {
         await #expect(processExitsWith: .success) {
             Diagnostics.enabled = .contention
             let lock = ReadWriteLock(0, name: "lock")
@@ -78,7 +78,7 @@ struct DiagnosticsFiguresTests {
         }
     }
 
-    @Test func waitsForRoomAndForElementsAreToldApart() async {
+    @Test(.ownThreads) func waitsForRoomAndForElementsAreToldApart() async {
         await #expect(processExitsWith: .success) {
             try synchronously {
                 let ring = try MPMCRing<Int>(capacity: 1)
@@ -95,7 +95,7 @@ struct DiagnosticsFiguresTests {
     }
 
     /// More than the first copy has room for.
-    @Test func theFiguresAreOfAllWatchedObjects() async {
+    @Test(.ownThreads) func theFiguresAreOfAllWatchedObjects() async {
         await #expect(processExitsWith: .success) {
             Diagnostics.enabled = .contention
             let arrays = (0..<200).map { SafeArray([$0]) }
@@ -104,7 +104,7 @@ struct DiagnosticsFiguresTests {
         }
     }
 
-    @Test func theJSONIsWellFormedAndHasItsKeys() async {
+    @Test(.ownThreads) func theJSONIsWellFormedAndHasItsKeys() async {
         await #expect(processExitsWith: .success) {
             try synchronously {
                 Diagnostics.enabled = .all
@@ -141,7 +141,7 @@ struct DiagnosticsFiguresTests {
         }
     }
 
-    @Test func aQuantileIsOfAnyFraction() async {
+    @Test(.ownThreads) func aQuantileIsOfAnyFraction() async {
         await #expect(processExitsWith: .success) {
             Diagnostics.enabled = .contention
             let lock = ReadWriteLock(0, name: "lock")
@@ -157,7 +157,7 @@ struct DiagnosticsFiguresTests {
         }
     }
 
-    @Test func aWaitBeyondTheLimitIsReported() async {
+    @Test(.ownThreads) func aWaitBeyondTheLimitIsReported() async {
         await #expect(processExitsWith: .success) {
             try synchronously {
                 Diagnostics.enabled = .hang
@@ -183,7 +183,7 @@ struct DiagnosticsFiguresTests {
         }
     }
 
-    @Test func aLimitOfZeroIsNotNone() async {
+    @Test(.ownThreads) func aLimitOfZeroIsNotNone() async {
         await #expect(processExitsWith: .success) {
             try synchronously {
                 Diagnostics.enabled = .hang
@@ -201,7 +201,7 @@ struct DiagnosticsFiguresTests {
 
     /// waiter    waits for the group    waits for the operation    has ended both
     /// report                shown                       shown              nothing
-    @Test func waitsForGroupsAndOperationsAreShownUntilTheyEnd() async {
+    @Test(.ownThreads) func waitsForGroupsAndOperationsAreShownUntilTheyEnd() async {
         await #expect(processExitsWith: .success) {
             synchronously {
                 Diagnostics.enabled = .hang
@@ -232,7 +232,7 @@ struct DiagnosticsFiguresTests {
         }
     }
 
-    @Test func operationsThatWaitForEachOtherAreNamedInTheirCycle() async {
+    @Test(.ownThreads) func operationsThatWaitForEachOtherAreNamedInTheirCycle() async {
         await #expect(processExitsWith: .success) {
             synchronously {
                 Diagnostics.enabled = .hang
@@ -270,7 +270,7 @@ struct DiagnosticsFiguresTests {
     }
 
     /// C would end the label at the zero, without the quote; what is too long ends between two characters.
-    @Test func aNameOfAnyCharactersIsInTheReport() async {
+    @Test(.ownThreads) func aNameOfAnyCharactersIsInTheReport() async {
         await #expect(processExitsWith: .success) {
             synchronously {
                 Diagnostics.enabled = .hang
@@ -295,7 +295,7 @@ struct DiagnosticsFiguresTests {
         }
     }
 
-    @Test func whatCannotBeHadIsThrown() async {
+    @Test(.ownThreads) func whatCannotBeHadIsThrown() async {
         await #expect(processExitsWith: .success) {
             synchronously {
                 #expect(throws: Diagnostics.Failure.signal(9)) { try Diagnostics.reportOnSignal(9) }

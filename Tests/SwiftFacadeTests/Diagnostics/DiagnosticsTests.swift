@@ -31,7 +31,7 @@ private func runOperations(on queue: OperationQueue, reading array: SafeArray<In
 @Suite("Diagnostics, order")
 struct DiagnosticsOrderTests {
     // contract: Diagnostics
-    @Test func twoLocksTakenInOppositeOrderAreReportedAtTheSecond() async {
+    @Test(.ownThreads) func twoLocksTakenInOppositeOrderAreReportedAtTheSecond() async {
         await #expect(processExitsWith: .success) {
             try synchronously {
                 Diagnostics.enabled = .order
@@ -54,7 +54,7 @@ struct DiagnosticsOrderTests {
         }
     }
     // contract: Diagnostics
-    @Test func aThreadAboutToWaitForItselfIsReportedAndEndsTheProcess() async {
+    @Test(.ownThreads) func aThreadAboutToWaitForItselfIsReportedAndEndsTheProcess() async {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
             synchronously {
                 alarm(240)
@@ -72,7 +72,7 @@ struct DiagnosticsOrderTests {
         #expect(sentence(result).contains("would wait for itself: it holds rwlock "))
     }
     // contract: Diagnostics, FIFOSemaphore, PriorityInheritingMutex, ReadWriteLock
-    @Test func mutexesSemaphoresAndCollectionsAreSeen() async {
+    @Test(.ownThreads) func mutexesSemaphoresAndCollectionsAreSeen() async {
         await #expect(processExitsWith: .success) {
             synchronously {
                 Diagnostics.enabled = .order
@@ -97,7 +97,7 @@ struct DiagnosticsOrderTests {
         }
     }
     // contract: Diagnostics, GCD
-    @Test func queuesTakenInOppositeOrderAreReported() async {
+    @Test(.ownThreads) func queuesTakenInOppositeOrderAreReported() async {
         await #expect(processExitsWith: .success) {
             synchronously {
                 Diagnostics.enabled = .order
@@ -128,7 +128,7 @@ struct DiagnosticsOrderTests {
     }
     // contract: Diagnostics, GCD
     /// Each helper's work takes a mutex of its own on the queue; then the queue is asked for inside that mutex.
-    @Test func whatTheHelpersRunOnAQueueHoldsIt() async {
+    @Test(.ownThreads) func whatTheHelpersRunOnAQueueHoldsIt() async {
         await #expect(processExitsWith: .success) {
             Diagnostics.enabled = .order
             let reports = keepReports()
@@ -178,7 +178,7 @@ struct DiagnosticsOrderTests {
         }
     }
     // contract: Diagnostics, FIFOSemaphore, PriorityInheritingMutex, ReadWriteLock
-    @Test(arguments: [false, true]) func aPermitThatWasHandedOverIsHeld(trying: Bool) async {
+    @Test(.ownThreads, arguments: [false, true]) func aPermitThatWasHandedOverIsHeld(trying: Bool) async {
         await #expect(processExitsWith: .success) { [trying] in
             synchronously {
                 Diagnostics.enabled = .order
@@ -210,7 +210,7 @@ struct DiagnosticsOrderTests {
         }
     }
     // contract: Diagnostics
-    @Test func aHandlerIsReleasedWithTheNextOneAndMayThenSetAnother() async {
+    @Test(.ownThreads) func aHandlerIsReleasedWithTheNextOneAndMayThenSetAnother() async {
         await #expect(processExitsWith: .success) {
             synchronously {
                 final class Capture: Sendable {
@@ -241,7 +241,7 @@ struct DiagnosticsOrderTests {
     // one thread:  no handler, handler, no handler, ...
     // the other:   report, report, ...          each goes to the handler, or is printed
     // contract: Diagnostics
-    @Test func noReportIsLostBesideAHandlerThatIsSetAndTakenAway() async throws {
+    @Test(.ownThreads) func noReportIsLostBesideAHandlerThatIsSetAndTakenAway() async throws {
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
             DiagnosticsOrderTests.reportBesideSettingHandlers(rounds: 100)
         }
@@ -270,7 +270,7 @@ struct DiagnosticsOrderTests {
         FileHandle.standardError.write(Data("\n\(rounds - seen.value) are left\n".utf8))
     }
     // contract: Diagnostics, FIFOSemaphore, PriorityInheritingMutex, ReadWriteLock
-    @Test func correctProgramsAreSilent() async {
+    @Test(.ownThreads) func correctProgramsAreSilent() async {
         await #expect(processExitsWith: .success) {
             Diagnostics.enabled = .order
             let reports = keepReports()
@@ -300,7 +300,7 @@ struct DiagnosticsOrderTests {
         }
     }
     // contract: Diagnostics
-    @Test func theFirstReportEndsTheProcessWhereThatIsAskedFor() async throws {
+    @Test(.ownThreads) func theFirstReportEndsTheProcessWhereThatIsAskedFor() async throws {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             synchronously {
                 Diagnostics.enabled = .order
@@ -316,7 +316,7 @@ struct DiagnosticsOrderTests {
         #expect(report.contains("  Threads that do so at the same time wait for each other for ever.\n"))
     }
 
-    @Test func oneLockIsWatchedByItself() async {
+    @Test(.ownThreads) func oneLockIsWatchedByItself() async {
         await #expect(processExitsWith: .success) {
             try synchronously {
                 let reports = keepReports()

@@ -42,7 +42,7 @@ import Interlock
         #expect(try await group.waitReport(timeout: nil).isFinished)
     }
 
-    @Test func aTokenDroppedWithoutLeavingIsReportedAndTheGroupBalances() async {
+    @Test(.ownThreads) func aTokenDroppedWithoutLeavingIsReportedAndTheGroupBalances() async {
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
             let group = DispatchGroup()
             func forgetful() { _ = group.enterToken("forgotten", file: "Photos.swift", line: 34) }
@@ -230,7 +230,7 @@ import Interlock
     }
 
     // Later groups release the results of those that are gone, outside their lock.
-    @Test func resultsNobodyCollectedMayUseGroupsAsTheyGo() async {
+    @Test(.ownThreads) func resultsNobodyCollectedMayUseGroupsAsTheyGo() async {
         await #expect(processExitsWith: .success) {
             final class Leaving: Sendable {
                 let gone: Counter

@@ -12,7 +12,7 @@ import Interlock
 @testable import InterlockSync
 // contract: ConcurrentBlockOperation, PriorityInheritingMutex, ThreadUnavailable
 @Suite(.timeLimit(.minutes(10))) struct ThreadRefusalTests {
-    @Test(arguments: [0, 1]) func concurrentMapGoesOnWithTheThreadsThereAre(spare: Int) async {
+    @Test(.ownThreads, arguments: [0, 1]) func concurrentMapGoesOnWithTheThreadsThereAre(spare: Int) async {
         await #expect(processExitsWith: .success) { [spare] in
             alarm(240)
             refuseThreads(spare: spare)
@@ -22,7 +22,7 @@ import Interlock
     }
 
     // Each thread of the pool has a job that waits: the helpers do not begin, and the call does not wait for them.
-    @Test func concurrentMapEndsThoughThePoolHasNoThreadLeft() async {
+    @Test(.ownThreads) func concurrentMapEndsThoughThePoolHasNoThreadLeft() async {
         await #expect(processExitsWith: .success) {
             alarm(240)
             let (begun, end) = (Handshake(), Handshake())
@@ -49,7 +49,9 @@ import Interlock
     }
 
     // One thread of three is made: its closure may wait for the others, and does not begin.
-    @Test(arguments: [0, 1]) func aConcurrentBlockOperationFailsBeforeAnyClosureRuns(spare: Int) async {
+    @Test(.ownThreads, arguments: [0, 1]) func aConcurrentBlockOperationFailsBeforeAnyClosureRuns(spare: Int)
+        async
+    {
         await #expect(processExitsWith: .success) { [spare] in
             alarm(240)
             let ran = Counter()
@@ -67,7 +69,7 @@ import Interlock
     //               finds it taken, has no thread to wait for it: waits itself
     // unlocks
     //               has it
-    @Test func aTaskGetsTheInheritingMutexWithoutAThread() async {
+    @Test(.ownThreads) func aTaskGetsTheInheritingMutexWithoutAThread() async {
         await #expect(processExitsWith: .success) {
             final class Shared: Sendable { let mutex = PriorityInheritingMutex(1) }
             let shared = Shared()
@@ -101,7 +103,7 @@ import Interlock
     }
 
     // One asks for a thread; the others join meanwhile, and are sent away with it.
-    @Test func severalTasksGetTheInheritingMutexWithoutAThread() async {
+    @Test(.ownThreads) func severalTasksGetTheInheritingMutexWithoutAThread() async {
         await #expect(processExitsWith: .success) {
             final class Shared: Sendable { let mutex = PriorityInheritingMutex(0) }
             let shared = Shared()
@@ -139,7 +141,7 @@ import Interlock
     }
 
     /// The timers of suspended waits have a thread; without it, a task sleeps.
-    @Test func aTaskWaitsUntilItsLimitThoughNoThreadKeepsTime() async {
+    @Test(.ownThreads) func aTaskWaitsUntilItsLimitThoughNoThreadKeepsTime() async {
         await #expect(processExitsWith: .success) {
             await refuseFurtherThreads()
             let begin = ContinuousClock.now
@@ -153,7 +155,7 @@ import Interlock
     //                                           finds nothing, suspends
     // pushes ────▶  one signal of a semaphore
     //               a task of its own serves ─▶ has the element
-    @Test func tasksAtASharedRingThatGetsNoThreadAreResumed() async {
+    @Test(.ownThreads) func tasksAtASharedRingThatGetsNoThreadAreResumed() async {
         await #expect(processExitsWith: .success) {
             await refuseFurtherThreads()
             let ring = try MPMCRing<Int>(capacity: 1, resumingOnOwnThread: true)
@@ -174,7 +176,7 @@ import Interlock
         }
     }
 
-    @Test func tasksAtASplitRingThatGetsNoThreadAreResumed() async {
+    @Test(.ownThreads) func tasksAtASplitRingThatGetsNoThreadAreResumed() async {
         await #expect(processExitsWith: .success) {
             await refuseFurtherThreads()
             try await SPSCRing<Int>(capacity: 4, resumingOnOwnThread: true).split { producer, consumer in

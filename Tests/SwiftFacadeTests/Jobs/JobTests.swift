@@ -260,7 +260,7 @@ struct Broken: Error, Equatable { var number = 0 }
         await #expect(throws: OperationCancelled.self) { try await face.value }
     }
 
-    @Test func anArrivalThatIsReplacedIsFreedUnderNoLock() async {
+    @Test(.ownThreads) func anArrivalThatIsReplacedIsFreedUnderNoLock() async {
         await #expect(processExitsWith: .success) {
             alarm(60)
             let (queue, asked) = (InterlockQueue(name: "arrivals"), Counter())

@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func aMoveThatIsNotDrawnIsNoticed() async {
+    @Test(.ownThreads) func aMoveThatIsNotDrawnIsNoticed() async {
         #if DEBUG
         await #expect(processExitsWith: .failure) {
             var state = WorkState()

@@ -284,7 +284,9 @@ import Interlock
     }
 
     /// The task comes back on any thread; another task has held it in between.
-    @Test(arguments: [nil, 60, 0]) func aTaskThatWouldWaitForItselfIsReported(limit seconds: Int?) async {
+    @Test(.ownThreads, arguments: [nil, 60, 0]) func aTaskThatWouldWaitForItselfIsReported(
+        limit seconds: Int?
+    ) async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             [seconds] in
             alarm(240)

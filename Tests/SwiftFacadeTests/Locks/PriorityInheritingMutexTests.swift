@@ -42,7 +42,7 @@ import Testing
         #expect(mutex.withLock { $0.value } == 2_000)
     }
 
-    @Test(.timeLimit(.minutes(10))) func lockingAgainIsReported() async {
+    @Test(.ownThreads, .timeLimit(.minutes(10))) func lockingAgainIsReported() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let mutex = PriorityInheritingMutex(0)
             func lockTwice() { mutex.withLock { _ in mutex.withLock { _ in } } }

@@ -212,7 +212,9 @@ struct HeldOperation {
 
     // MARK: Misuse
 
-    @Test(arguments: ["twice", "elsewhere", "finished"]) func addingASecondTimeIsReported(how: String) async {
+    @Test(.ownThreads, arguments: ["twice", "elsewhere", "finished"]) func addingASecondTimeIsReported(
+        how: String
+    ) async {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
             [how] in
             let (queue, other) = (OperationQueue(), OperationQueue())
@@ -234,7 +236,9 @@ struct HeldOperation {
         )
     }
 
-    @Test(arguments: [false, true]) func addingToAQueueOfTheOtherKindIsReported(isOwnFirst: Bool) async {
+    @Test(.ownThreads, arguments: [false, true]) func addingToAQueueOfTheOtherKindIsReported(isOwnFirst: Bool)
+        async
+    {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
             [isOwnFirst] in
             let (foundation, own) = (OperationQueue(), InterlockQueue(name: "own", isSuspended: true))

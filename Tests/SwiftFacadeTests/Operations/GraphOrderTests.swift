@@ -96,7 +96,7 @@ import Interlock
 
     // MARK: Operations
 
-    @Test func aRandomGraphOfOperationsIsBuiltWithoutWalks() async {
+    @Test(.ownThreads) func aRandomGraphOfOperationsIsBuiltWithoutWalks() async {
         await #expect(processExitsWith: .success) {
             var random = SplitMix(state: 7)
             let count = 500
@@ -126,7 +126,7 @@ import Interlock
         }
     }
 
-    @Test func whatEndsLeavesTheOrder() async {
+    @Test(.ownThreads) func whatEndsLeavesTheOrder() async {
         await #expect(processExitsWith: .success) {
             func expect(_ vertices: Int, _ edges: Int, _ status: Int32) {
                 let found = GraphOrderTests.inTheOrder()
@@ -228,7 +228,7 @@ import Interlock
     }
 
     // Four threads build graphs and end their operations, some cancelled; what one ends, the next edge of any forgets.
-    @Test func edgesAddedWhileOperationsEndAreNeverRefusedAndNothingStaysInTheOrder() async {
+    @Test(.ownThreads) func edgesAddedWhileOperationsEndAreNeverRefusedAndNothingStaysInTheOrder() async {
         await #expect(processExitsWith: .success) {
             await withTaskGroup(of: Void.self) { group in
                 for seed in 0..<4 as Range<UInt64> {

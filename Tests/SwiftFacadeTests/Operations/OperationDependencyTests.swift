@@ -221,7 +221,7 @@ import Interlock
         )
     }
 
-    @Test func aCycleIsNamedWhenItsLastEdgeIsAdded() async {
+    @Test(.ownThreads) func aCycleIsNamedWhenItsLastEdgeIsAdded() async {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
             let operation = OperationDependencyTests.numbered([2, 3, 5])
             operation[2]!.addDependency(operation[5]!)
@@ -236,7 +236,7 @@ import Interlock
     }
 
     // One unfinished operation of another kind, and a chain that begins with a wait for it.
-    @Test func oneWaitForAnotherKindLeavesEachFurtherEdgeCheap() async {
+    @Test(.ownThreads) func oneWaitForAnotherKindLeavesEachFurtherEdgeCheap() async {
         await #expect(processExitsWith: .success) {
             let foreign = BlockOperation {}
             var chain = [AsyncOperation<Int> { 0 }]
@@ -247,7 +247,7 @@ import Interlock
         }
     }
 
-    @Test func whatWasWaitedForIsForgottenWithItsLastWaiter() async {
+    @Test(.ownThreads) func whatWasWaitedForIsForgottenWithItsLastWaiter() async {
         await #expect(processExitsWith: .success) {
             let waiting = AsyncOperation<Int> { 1 }
             var most = 0
@@ -266,7 +266,7 @@ import Interlock
     }
 
     // In a process of its own: the count is of all graphs.
-    @Test func operationsOfOtherKindsCostAnEdgeElsewhereNothing() async {
+    @Test(.ownThreads) func operationsOfOtherKindsCostAnEdgeElsewhereNothing() async {
         await #expect(processExitsWith: .success) {
             var pairs: [Operation] = []
             for _ in 0..<2000 {
@@ -279,7 +279,7 @@ import Interlock
         }
     }
 
-    @Test func whatHasLeftBelowAnotherKindLeavesNothingToItsSuccessor() async {
+    @Test(.ownThreads) func whatHasLeftBelowAnotherKindLeavesNothingToItsSuccessor() async {
         await #expect(processExitsWith: .success) {
             let (foreign, waiting) = (BlockOperation {}, AsyncOperation<Int> { 0 })
             waiting.addDependency(foreign)

@@ -44,7 +44,7 @@ private struct ReleasedClock: Clock {
 
     // finishing thread:  decides                                ends the operation
     // starting thread:             comes to the work, frees it
-    @Test func workThatComesTooLateIsFreedUnderNoLock() async {
+    @Test(.ownThreads) func workThatComesTooLateIsFreedUnderNoLock() async {
         await #expect(processExitsWith: .success) {
             alarm(60)
             let (seen, states) = (Trace<AsyncOperation<Int>>(), Trace<OperationState>())
@@ -60,7 +60,7 @@ private struct ReleasedClock: Clock {
         }
     }
 
-    @Test func clocksThatAreReplacedAreFreedUnderNoLock() async {
+    @Test(.ownThreads) func clocksThatAreReplacedAreFreedUnderNoLock() async {
         await #expect(processExitsWith: .success) {
             alarm(60)
             let states = Trace<OperationState>()

@@ -98,7 +98,7 @@ import Interlock
     }
 
     // Cancelled in nested calls, the chain would need a stack as long as itself.
-    @Test func aLongChainIsCancelledOnASmallStack() async {
+    @Test(.ownThreads) func aLongChainIsCancelledOnASmallStack() async {
         await #expect(processExitsWith: .success) {
             let first = AsyncOperation<Int> { 1 }
             first.cancelsUnneeded = true

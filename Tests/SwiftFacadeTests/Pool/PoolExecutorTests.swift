@@ -280,7 +280,7 @@ private actor Record {
         )
     }
 
-    @Test func theIsolationOfItsJobsMayBeClaimed() async {
+    @Test(.ownThreads) func theIsolationOfItsJobsMayBeClaimed() async {
         await #expect(processExitsWith: .success) {
             alarm(240)
             let executor = try ThreadExecutor()

@@ -185,7 +185,7 @@ import Interlock
     }
 
     #if os(Linux)
-    @Test func aPoolWithoutAThreadIsAnError() async {
+    @Test(.ownThreads) func aPoolWithoutAThreadIsAnError() async {
         await #expect(processExitsWith: .success) {
             refuseThreads()
             do throws(WorkerPoolError) {

@@ -79,7 +79,7 @@ import Testing
         #expect(exchange.pointee.sum == 500_500)
     }
 
-    @Test func anElementOfTheWrongSizeIsReported() async {
+    @Test(.ownThreads) func anElementOfTheWrongSizeIsReported() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let ring = try MPMCRing<UInt64>(capacity: 1)
             var small: UInt32 = 1

@@ -173,7 +173,7 @@ import Interlock
         }
     }
 
-    @Test func aSecondWaitIsReported() async {
+    @Test(.ownThreads) func aSecondWaitIsReported() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             alarm(240)
             actor Server {

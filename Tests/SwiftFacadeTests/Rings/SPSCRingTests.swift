@@ -263,7 +263,7 @@ import Testing
         #expect(sum == 5_050)
     }
     // contract: Handoff
-    @Test func aHandoffIsTakenOnce() async {
+    @Test(.ownThreads) func aHandoffIsTakenOnce() async {
         let handoff = Handoff(7)
         #expect(handoff.take() == 7 && handoff.takeIfPresent() == nil)
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {

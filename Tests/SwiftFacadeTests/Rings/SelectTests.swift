@@ -362,7 +362,7 @@ func filled(_ elements: Range<Int>) throws -> MPMCRing<Int> {
 
     // MARK: Misuse
 
-    @Test func aCallWithinACallIsReported() async {
+    @Test(.ownThreads) func aCallWithinACallIsReported() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             alarm(240)
             let select = Select()
@@ -374,7 +374,7 @@ func filled(_ elements: Range<Int>) throws -> MPMCRing<Int> {
         #expect(result?.report.contains("interlock: Select.next(): another call is under way") == true)
     }
 
-    @Test func twoTasksOfAnActorAreReported() async {
+    @Test(.ownThreads) func twoTasksOfAnActorAreReported() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             alarm(240)
             actor Server {

@@ -289,7 +289,7 @@ import Interlock
         #expect(isClosed)
     }
     // contract: SPSCRing
-    @Test func aSecondLoopOverASplitRingIsReported() async {
+    @Test(.ownThreads) func aSecondLoopOverASplitRingIsReported() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             try SPSCRing<Int>(capacity: 1).split { _, consumer in
                 let elements = consumer.elements()

@@ -138,7 +138,7 @@ private func wait(_ executor: ThreadExecutor) { executor.wait() }
         await eventually("its thread has ended") { !threadNames().contains("\(name)-0") }
     }
 
-    @Test(arguments: [Duration?.none, .seconds(1_000)])
+    @Test(.ownThreads, arguments: [Duration?.none, .seconds(1_000)])
     func aJobThatWaitsForItsExecutorIsReported(limit: Duration?) async {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
             [limit] in
@@ -153,7 +153,7 @@ private func wait(_ executor: ThreadExecutor) { executor.wait() }
         #expect(result?.report.contains(sentence) == true)
     }
 
-    @Test func aJobAfterTheEndIsReported() async {
+    @Test(.ownThreads) func aJobAfterTheEndIsReported() async {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
             alarm(240)
             let executor = try ThreadExecutor(name: "gone")
@@ -169,7 +169,7 @@ private func wait(_ executor: ThreadExecutor) { executor.wait() }
         #expect(result?.report.contains(sentence) == true)
     }
 
-    @Test func claimingTheThreadFromElsewhereIsReported() async {
+    @Test(.ownThreads) func claimingTheThreadFromElsewhereIsReported() async {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
             try ThreadExecutor(name: "claimed").checkIsolated()
         }

@@ -62,7 +62,7 @@ import Interlock
     }
 
     // The system's stacks are of 8 MB or less: there the process would end.
-    @Test func theThreadHasItsStack() async {
+    @Test(.ownThreads) func theThreadHasItsStack() async {
         await #expect(processExitsWith: .success) {
             alarm(240)
             let worker = try WorkerThreadLifeTests.make(stackSize: 64 << 20) { size in
@@ -75,7 +75,7 @@ import Interlock
         }
     }
 
-    @Test(.enabled(if: onLinux, "other systems have nice values of processes only"))
+    @Test(.ownThreads, .enabled(if: onLinux, "other systems have nice values of processes only"))
     func aRefusedNiceValueIsAnErrorAndTheThreadMayBeStartedLater() async {
         await #expect(processExitsWith: .success) {
             alarm(240)
@@ -103,7 +103,7 @@ import Interlock
         }
     }
 
-    @Test(.enabled(if: onLinux, "RLIMIT_NPROC counts threads there"))
+    @Test(.ownThreads, .enabled(if: onLinux, "RLIMIT_NPROC counts threads there"))
     func aThreadThatTheSystemRefusesMayBeStartedLater() async {
         await #expect(processExitsWith: .success) {
             alarm(240)
@@ -122,7 +122,7 @@ import Interlock
     }
 
     #if os(Linux)
-    @Test func aThreadThatWasRefusedOnceRunsWhenItIsStartedAgain() async {
+    @Test(.ownThreads) func aThreadThatWasRefusedOnceRunsWhenItIsStartedAgain() async {
         await #expect(processExitsWith: .success) {
             alarm(240)
             // Root is exempt from the limit.
@@ -185,7 +185,7 @@ import Interlock
 
     // MARK: Misuse
 
-    @Test func startingTwiceIsReported() async {
+    @Test(.ownThreads) func startingTwiceIsReported() async {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
             let worker = try WorkerThreadLifeTests.make()
             try worker.start()
@@ -222,7 +222,7 @@ import Interlock
         try await worker.join()
     }
 
-    @Test func joiningItselfIsReported() async {
+    @Test(.ownThreads) func joiningItselfIsReported() async {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
             try await WorkerThreadLifeTests.inHandler { try? $0.join() }
         }
@@ -232,7 +232,7 @@ import Interlock
         #expect(result?.report.contains(sentence) == true)
     }
 
-    @Test func postingIntoItsOwnFullMailboxIsReported() async {
+    @Test(.ownThreads) func postingIntoItsOwnFullMailboxIsReported() async {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
             try await WorkerThreadLifeTests.inHandler { worker in
                 guard worker.isCurrent, worker.post(2).isPushed else { exit(3) }

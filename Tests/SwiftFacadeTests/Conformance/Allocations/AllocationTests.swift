@@ -36,7 +36,7 @@ struct AllocationTests {
     }
 
     // contract: ReadWriteLock
-    @Test(.enabled(if: counting_allocator_counts(), "a sanitizer brings its allocator"))
+    @Test(.ownThreads, .enabled(if: counting_allocator_counts(), "a sanitizer brings its allocator"))
     func aTasksWaitForAPredicateLeavesNoMemoryBehind() async {
         await #expect(processExitsWith: .success) {
             let shared = SharedReadWriteLock(0)

@@ -151,7 +151,7 @@ import Interlock
         #expect(Self.isDefault(SIGUSR2))
     }
     // contract: GCD, SignalEvent, SignalEvents, UnixSignal
-    @Test func afterTheEndTheSignalActsAgain() async {
+    @Test(.ownThreads) func afterTheEndTheSignalActsAgain() async {
         let result = await #expect(processExitsWith: .signal(SIGTERM), observing: [\.standardErrorContent]) {
             alarm(240)
             let events = try GCD.signals(.sigterm)
@@ -168,7 +168,7 @@ import Interlock
 
     // The child of fork has its parent's handlers and pipes.
     // contract: SignalEvents
-    @Test func aChildOfForkTellsItsParentNothing() async {
+    @Test(.ownThreads) func aChildOfForkTellsItsParentNothing() async {
         await #expect(processExitsWith: .success) {
             alarm(240)
             let events = try GCD.signals(.sigusr1, .sigusr2)
@@ -199,7 +199,7 @@ import Interlock
         #expect(UnixSignal(rawValue: number).refusal != nil)
     }
     // contract: GCD, SignalsUnavailable
-    @Test func aRefusedSignalEndsTheProcessWithASentence() async {
+    @Test(.ownThreads) func aRefusedSignalEndsTheProcessWithASentence() async {
         let killed = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
             _ = try GCD.signals(.sigterm, UnixSignal(rawValue: SIGKILL))
         }
@@ -213,7 +213,7 @@ import Interlock
         #expect(sentence(none) == "interlock: GCD.signals(): a sequence for no signal would wait for ever\n")
     }
     // contract: GCD, SignalsUnavailable
-    @Test func withoutADescriptorNoSignalIsReceived() async {
+    @Test(.ownThreads) func withoutADescriptorNoSignalIsReceived() async {
         await #expect(processExitsWith: .success) {
             alarm(240)
             await Task.yield()

@@ -139,7 +139,7 @@ import Interlock
 
     // MARK: Misuse
 
-    @Test func anIntervalThatIsNotAboveZeroIsReported() async {
+    @Test(.ownThreads) func anIntervalThatIsNotAboveZeroIsReported() async {
         for result in [
             await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
                 _ = GCD.timer(every: .zero) { _ in }
@@ -159,7 +159,7 @@ import Interlock
         }
     }
 
-    @Test func aNegativeLeewayIsReported() async {
+    @Test(.ownThreads) func aNegativeLeewayIsReported() async {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
             _ = GCD.timer(after: .zero, leeway: .seconds(-1)) { _ in }
         }

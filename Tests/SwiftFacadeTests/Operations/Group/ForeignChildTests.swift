@@ -50,7 +50,7 @@ import Interlock
     }
 
     // What has ended, or is gone, is not waited for.
-    @Test func endedChildrenAndGroupsAreForgotten() async throws {
+    @Test(.ownThreads) func endedChildrenAndGroupsAreForgotten() async throws {
         await #expect(processExitsWith: .success) {
             let behind = AsyncOperation<Int>(name: "behind") { 1 }
             let group = GroupOperation<Int>(name: "group")
@@ -73,7 +73,7 @@ import Interlock
     }
 
     // In a process of its own: the count is of all graphs.
-    @Test func foreignChildrenOfOtherGroupsCostAnEdgeNothing() async {
+    @Test(.ownThreads) func foreignChildrenOfOtherGroupsCostAnEdgeNothing() async {
         await #expect(processExitsWith: .success) {
             var kept: [Operation] = []
             for _ in 0..<500 {

@@ -164,7 +164,9 @@ private let chainLength = repetitions(100_000, underThreadSanitizer: 20_000)
     }
 
     // In a child, which an overflow ends.
-    @Test(arguments: Link.allCases) func aChainOfAHundredThousandNeverRunIsFreedOnASmallStack(link: Link)
+    @Test(.ownThreads, arguments: Link.allCases) func aChainOfAHundredThousandNeverRunIsFreedOnASmallStack(
+        link: Link
+    )
         async
     {
         await #expect(processExitsWith: .success) { [link] in
@@ -180,7 +182,8 @@ private let chainLength = repetitions(100_000, underThreadSanitizer: 20_000)
     }
 
     // Started in order, by hand; only the last is held at the end.
-    @Test(arguments: [Link.then, .dependency, .recover]) func aChainOfAHundredThousandThatRunsIsFreed(
+    @Test(.ownThreads, arguments: [Link.then, .dependency, .recover])
+    func aChainOfAHundredThousandThatRunsIsFreed(
         link: Link
     ) async {
         await #expect(processExitsWith: .success) { [link] in
@@ -202,7 +205,7 @@ private let chainLength = repetitions(100_000, underThreadSanitizer: 20_000)
 
     // Cancelled from the last to the first, each frees its edge to one that still waits. Where only the last is
     // cancelled, its end frees all that never run.
-    @Test func aCancelledChainOfAHundredThousandIsFreed() async {
+    @Test(.ownThreads) func aCancelledChainOfAHundredThousandIsFreed() async {
         await #expect(processExitsWith: .success) {
             let living = LifetimeCounter()
             TestThread {

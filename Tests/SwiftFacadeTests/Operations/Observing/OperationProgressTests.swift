@@ -174,7 +174,9 @@ import Interlock
         #expect(try await group.value == [0, 1, 2])
     }
 
-    @Test(arguments: [-1, 1 << 32 + 1] as [Int64]) func aPartOutOfItsRangeIsReported(weight: Int64) async {
+    @Test(.ownThreads, arguments: [-1, 1 << 32 + 1] as [Int64]) func aPartOutOfItsRangeIsReported(
+        weight: Int64
+    ) async {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
             [weight] in
             try GroupOperation<Int>(name: "group").add(AsyncOperation { 1 }, weight: weight)

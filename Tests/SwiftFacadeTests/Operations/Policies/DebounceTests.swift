@@ -198,7 +198,9 @@ import Interlock
         #expect(trace.events == [3, 2])
     }
 
-    @Test(arguments: ["twice", "queued", "executing", "finished"]) func anOldOperationIsReported(how: String)
+    @Test(.ownThreads, arguments: ["twice", "queued", "executing", "finished"]) func anOldOperationIsReported(
+        how: String
+    )
         async
     {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
