@@ -56,6 +56,12 @@ import Interlock
         #expect(try await group.collect(Int.self).values() == [2])
     }
 
+    @Test func anEmptyGroupIsFinishedWithoutTime() async throws {
+        for _ in 0..<1_000 {
+            #expect(try await DispatchGroup().waitReport(timeout: .zero).isFinished)
+        }
+    }
+
     // MARK: Groups in groups
 
     @Test func aGroupIsNotEmptyBeforeTheGroupsInIt() async throws {
