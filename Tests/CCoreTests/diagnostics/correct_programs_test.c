@@ -6,6 +6,7 @@
 #include "diagnostics/objects.h"
 #include "diagnostics/reports.h"
 #include "diagnostics/tables.h"
+#include "support/rwlock_mode.h"
 #include <interlock/inline/diagnose.h>
 #include <interlock/mutex.h>
 #include <interlock/rwlock.h>
@@ -78,6 +79,15 @@ static void read_in_nests(void *unused) {
 TEST(reading_again_without_a_writer_is_silent) {
     begin_reports();
     ilk_rwlock_init(&read_again);
+    expect_silence(read_in_nests, NULL);
+    ilk_rwlock_destroy(&read_again);
+}
+
+TEST(reading_again_what_was_written_before_is_silent) {
+    begin_reports();
+    ilk_rwlock_init(&read_again);
+    ilk_rwlock_write_lock(&read_again);
+    ilk_rwlock_write_unlock(&read_again);
     expect_silence(read_in_nests, NULL);
     ilk_rwlock_destroy(&read_again);
 }
@@ -336,6 +346,72 @@ TEST(semaphores_of_more_than_one_permit_are_silent) {
     }
 }
 
+static void try_for_room(void) {
+    check(ilk_semaphore_try_wait(&buffer.room));
+}
+
+/* One that this thread holds leaves the other, which is given back first. */
+TEST(semaphores_of_two_permits_are_silent_though_diagnosis_met_them_late) {
+    static void (*const takes[])(void) = {wait_for_room, try_for_room};
+    static const ilk_semaphore two = ILK_SEMAPHORE_INIT(2);
+    ilk_mutex_init(&buffer.mutex, false);
+    for (unsigned index = 0; index < sizeof takes / sizeof *takes; index++) {
+        begin_reports();
+        ilk_mutex_init(&buffer.mutex, false);
+        memcpy(&buffer.room, &two, sizeof two);
+        check_equal(ilk_semaphore_observe(&buffer.room, ILK_DIAGNOSE_ORDER), ILK_OK);
+        takes[index]();
+        lock_in_both_orders(wait_for_room, give_one);
+        check_equal(reports.count, 0);
+        ilk_semaphore_destroy(&buffer.room);
+    }
+}
+
+static struct stage taken = STAGE_INIT;
+static void keep_room(void *unused) {
+    ilk_semaphore_wait(&buffer.room);
+}
+static void take_and_give_room(void *unused) {
+    ilk_semaphore_wait(&buffer.room);
+    stage_await(&taken, 1);
+    ilk_semaphore_signal(&buffer.room, 1);
+}
+
+/* Both permits go to waiters: none is left beside the one that is given back. */
+TEST(a_semaphore_is_no_lock_once_a_thread_gave_two_permits) {
+    begin_reports();
+    ilk_semaphore_init(&buffer.room, 1);
+    ilk_mutex_init(&buffer.mutex, false);
+    ilk_semaphore_wait(&buffer.room);
+    struct thread keeper, giver;
+    thread_start(&keeper, keep_room, NULL);
+    thread_start(&giver, take_and_give_room, NULL);
+    thread_await_sleep(&keeper);
+    thread_await_sleep(&giver);
+    ilk_semaphore_signal(&buffer.room, 2);
+    thread_join(&keeper);
+    stage_reach(&taken, 1);
+    thread_join(&giver);
+    lock_in_both_orders(wait_for_room, give_one);
+    check_equal(reports.count, 0);
+    ilk_semaphore_destroy(&buffer.room);
+}
+
+static void wait_a_while_for_room(void) {
+    check_equal(ilk_semaphore_wait_until(&buffer.room, ilk_deadline_in_ns(MILLISECONDS(600000))), ILK_OK);
+}
+
+TEST(waits_for_a_permit_with_a_limit_are_silent) {
+    begin_reports();
+    ilk_semaphore_init(&buffer.room, 1);
+    ilk_mutex_init(&buffer.mutex, false);
+    for (int round = 0; round < 2; round++) {
+        lock_in_both_orders(wait_a_while_for_room, give_one);
+    }
+    check_equal(reports.count, 0);
+    ilk_semaphore_destroy(&buffer.room);
+}
+
 /* A signal in the middle of a cycle of three. */
 TEST(a_cycle_through_a_signal_is_silent) {
     begin_reports();
@@ -433,6 +509,73 @@ TEST(plain_locks_that_another_thread_gives_up_are_silent) {
     ilk_rwlock_destroy(&plain);
 }
 
+/* What a try takes may be given up by another thread as well. */
+TEST(a_plain_lock_that_was_tried_first_is_silent_once_another_thread_gave_it_up) {
+    begin_reports();
+    ilk_mutex_init(&buffer.mutex, false);
+    ilk_mutex_lock(&buffer.mutex); /* a try records nothing of a thread that is not known yet */
+    ilk_mutex_unlock(&buffer.mutex);
+    ilk_rwlock_init_plain(&plain);
+    check(ilk_rwlock_try_write_lock(&plain));
+    struct thread other;
+    thread_start(&other, give_plain_up, NULL);
+    thread_join(&other);
+    lock_in_both_orders(write_plain, give_plain);
+    check_equal(reports.count, 0);
+    ilk_rwlock_destroy(&plain);
+}
+
+static void downgrade_plain(void *unused) {
+    ilk_rwlock_downgrade(&plain);
+}
+
+/* Its reader lets others read. */
+TEST(reading_a_plain_lock_that_another_thread_downgraded_is_silent) {
+    begin_reports();
+    ilk_rwlock_init_plain(&plain);
+    ilk_rwlock_write_lock(&plain);
+    ilk_rwlock_write_unlock(&plain);
+    ilk_rwlock_write_lock(&plain);
+    struct thread other;
+    thread_start(&other, downgrade_plain, NULL);
+    thread_join(&other);
+    ilk_rwlock_read_lock(&plain);
+    check_equal(reports.count, 0);
+    ilk_rwlock_read_unlock(&plain);
+    ilk_rwlock_read_unlock(&plain);
+    ilk_rwlock_destroy(&plain);
+}
+
+static struct thread plain_writer;
+static ILK_ATOMIC(bool) reads_again;
+static void write_plain_once(void *unused) {
+    ilk_rwlock_write_lock(&plain);
+    ilk_rwlock_write_unlock(&plain);
+}
+static void read_plain_behind_a_writer(void *unused) {
+    ilk_rwlock_read_lock(&plain);
+    thread_start(&plain_writer, write_plain_once, NULL);
+    thread_await_sleep(&plain_writer);
+    ilk_atomic_store(&reads_again, true, memory_order_release);
+    ilk_rwlock_read_lock(&plain);
+    ilk_rwlock_read_unlock(&plain);
+}
+
+/* Another thread gives the first read up, which lets the writer in, and then the reader. */
+TEST(reading_a_plain_lock_again_behind_a_writer_is_silent) {
+    begin_reports();
+    ilk_rwlock_init_plain(&plain);
+    struct thread reader;
+    thread_start(&reader, read_plain_behind_a_writer, NULL);
+    yield_while(!ilk_atomic_load(&reads_again, memory_order_acquire));
+    thread_await_sleep(&reader);
+    ilk_rwlock_read_unlock(&plain);
+    thread_join(&reader);
+    thread_join(&plain_writer);
+    check_equal(reports.count, 0);
+    ilk_rwlock_destroy(&plain);
+}
+
 /* ---- Upgrades ---- */
 
 /* No writer comes between the thread that holds the lock upgradable and a reader: upgrades alone write it. */
@@ -454,6 +597,54 @@ TEST(readers_beside_what_only_upgrades_write_are_silent) {
     }
     check_equal(reports.count, 0);
     ilk_rwlock_destroy(&a);
+}
+
+/* The read is given up, and the upgrade has nothing to wait for. */
+TEST(an_upgrade_after_a_read_of_the_same_thread_is_silent) {
+    begin_reports();
+    static ilk_rwlock a;
+    ilk_rwlock_init(&a);
+    ilk_rwlock_read_lock(&a);
+    ilk_rwlock_upgradable_lock(&a);
+    ilk_rwlock_read_unlock(&a);
+    ilk_rwlock_upgrade(&a);
+    check_equal(reports.count, 0);
+    ilk_rwlock_write_unlock(&a);
+    ilk_rwlock_destroy(&a);
+}
+
+static ilk_rwlock slotted;
+static struct stage in_slot = STAGE_INIT;
+static void read_in_a_slot(void *unused) {
+    ilk_rwlock_read_lock(&slotted);
+    check(is_in_a_slot(&slotted));
+    stage_reach(&in_slot, 1);
+    stage_await(&in_slot, 2);
+    ilk_rwlock_read_unlock(&slotted);
+}
+static void upgrade_slotted(void *unused) {
+    ilk_rwlock_upgradable_lock(&slotted);
+    ilk_rwlock_upgrade(&slotted);
+    ilk_rwlock_write_unlock(&slotted);
+}
+
+/* It waits for the reader, which waits for nothing. */
+TEST(an_upgrade_that_waits_for_a_reader_in_a_slot_is_silent) {
+    ilk_rwlock_init(&slotted);
+    move_to_slots(&slotted);
+    struct thread reader, upgrader;
+    thread_start(&reader, read_in_a_slot, NULL);
+    stage_await(&in_slot, 1);
+    begin_reports();
+    check_equal(ilk_rwlock_observe(&slotted, ILK_DIAGNOSE_ORDER), ILK_OK);
+    thread_start(&upgrader, upgrade_slotted, NULL);
+    thread_await_sleep(&upgrader);
+    check_equal(reports.count, 0);
+    stage_reach(&in_slot, 2);
+    thread_join(&reader);
+    thread_join(&upgrader);
+    check_equal(reports.count, 0);
+    ilk_rwlock_destroy(&slotted);
 }
 
 /* ---- Guards ---- */
@@ -583,6 +774,58 @@ TEST(locks_defined_anew_at_an_address_are_others) {
     expect_silence(define_locks_of_the_moment, NULL);
 }
 
+static union {
+    ilk_mutex mutex;
+    ilk_semaphore permit;
+} place;
+
+TEST(a_semaphore_defined_where_a_mutex_was_has_none_of_its_orders) {
+    static const ilk_semaphore defined = ILK_SEMAPHORE_INIT(1);
+    static ilk_mutex other;
+    begin_reports();
+    ilk_mutex_init(&place.mutex, false);
+    ilk_mutex_init(&other, false);
+    lock_both(&place.mutex, &other);
+    memcpy(&place.permit, &defined, sizeof defined);
+    ilk_semaphore_wait(&place.permit);
+    ilk_semaphore_signal(&place.permit, 1); /* it is a lock from here on */
+    ilk_mutex_lock(&other);
+    ilk_semaphore_wait(&place.permit);
+    check_equal(reports.count, 0);
+    ilk_semaphore_signal(&place.permit, 1);
+    ilk_mutex_unlock(&other);
+    ilk_semaphore_destroy(&place.permit);
+}
+
+static ilk_rwlock tried_lock;
+static void write_tried_lock(void) {
+    ilk_rwlock_write_lock(&tried_lock);
+    ilk_rwlock_write_unlock(&tried_lock);
+}
+
+/* Diagnosis has not met the new ones yet: another thread has the tables. */
+TEST(what_a_first_try_takes_is_not_held_of_the_lock_that_was_there) {
+    static ilk_mutex other;
+    sigset_t before;
+    begin_reports();
+    ilk_mutex_init(&other, false);
+    ilk_mutex_init(&tried[0], false);
+    ilk_rwlock_init(&tried_lock);
+    lock_both(&other, &tried[0]);
+    ilk_mutex_lock(&other);
+    write_tried_lock();
+    ilk_mutex_unlock(&other);
+    tried[0] = (ilk_mutex)ILK_MUTEX_INIT;
+    tried_lock = (ilk_rwlock)ILK_RWLOCK_INIT;
+    ilk__tables_lock(&before);
+    check(ilk_mutex_try_lock(&tried[0]));
+    check(ilk_rwlock_try_write_lock(&tried_lock));
+    ilk__tables_unlock(&before);
+    ilk_mutex_lock(&other);
+    check_equal(reports.count, 0);
+    ilk_mutex_unlock(&other);
+}
+
 /* ---- Switching ---- */
 
 static struct {
@@ -686,4 +929,40 @@ TEST(a_mutex_defined_where_one_was_watched_has_none_of_its_orders_whatever_call_
     ilk_diagnose(0);
     lock_switched(&a);
     check(!ilk__object_is_watched_at(&a)); /* what was watched of the one before it is not watched of it */
+}
+
+/* contract: ilk_rwlock_observe, ilk_semaphore_observe */
+TEST(a_lock_or_semaphore_leaves_as_its_own_call_switches_it_off) {
+    ilk_diagnose(0);
+    ilk_rwlock_init(&switched.lock);
+    ilk_semaphore_init(&switched.permit, 1);
+    check_equal(ilk_rwlock_observe(&switched.lock, ILK_DIAGNOSE_ORDER), ILK_OK);
+    check_equal(ilk_semaphore_observe(&switched.permit, ILK_DIAGNOSE_ORDER), ILK_OK);
+    check(ilk__object_is_watched_at(&switched.lock) && ilk__object_is_watched_at(&switched.permit));
+    check_equal(ilk_rwlock_observe(&switched.lock, 0), ILK_OK);
+    check_equal(ilk_semaphore_observe(&switched.permit, 0), ILK_OK);
+    check(ilk__object_find(&switched.lock) == NULL && ilk__object_find(&switched.permit) == NULL);
+    check_equal(ilk_atomic_load(&switched.lock.word, memory_order_relaxed), 0);
+    check_equal(ilk_atomic_load(&switched.permit.word, memory_order_relaxed), 0x10);
+    ilk_semaphore_destroy(&switched.permit);
+    ilk_rwlock_destroy(&switched.lock);
+}
+
+/* What an object's own call has switched on ends with the object. */
+/* contract: ilk_mutex_observe */
+TEST(orders_are_not_watched_of_a_lock_that_follows_one_whose_orders_were) {
+    static const ilk_mutex defined = ILK_MUTEX_INIT;
+    static ilk_mutex a, b;
+    begin_reports();
+    ilk_diagnose(0);
+    ilk_mutex_init(&a, false);
+    ilk_mutex_init(&b, false);
+    observe_switched(&a);
+    observe_switched(&b);
+    memcpy(&a, &defined, sizeof a);
+    memcpy(&b, &defined, sizeof b);
+    ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
+    lock_both(&a, &b);
+    lock_both(&b, &a);
+    check_equal(reports.count, 0);
 }

@@ -4,6 +4,7 @@
  */
 #include "diagnostics/figures.h"
 #include "diagnostics/reports.h"
+#include "support/rwlock_mode.h"
 #include <interlock/mpmc.h>
 #include <interlock/mutex.h>
 #include <interlock/rwlock.h>
@@ -339,4 +340,78 @@ TEST(what_is_watched_by_itself_has_figures) {
     ilk_mutex_unlock(&mutex);
     check_equal(figures_of(&mutex)->acquisitions, 1);
     check_equal(figures_of(&mutex)->hold.count, 1);
+}
+
+/* A try asks for no times: they are there since the lock was observed. */
+/* contract: ilk_mutex_observe */
+TEST(what_a_try_takes_of_a_lock_that_is_watched_by_itself_has_figures) {
+    static ilk_mutex known, tried;
+    ilk_diagnose(0);
+    ilk_mutex_init(&known, false);
+    ilk_mutex_init(&tried, false);
+    check_equal(ilk_mutex_observe(&known, ILK_DIAGNOSE_CONTENTION), ILK_OK);
+    check_equal(ilk_mutex_observe(&tried, ILK_DIAGNOSE_CONTENTION), ILK_OK);
+    ilk_mutex_lock(&known); /* a try records nothing of a thread that is not known yet */
+    ilk_mutex_unlock(&known);
+    check(ilk_mutex_try_lock(&tried));
+    ilk_mutex_unlock(&tried);
+    check_equal(figures_of(&tried)->hold.count, 1);
+}
+
+static struct stage in_slot = STAGE_INIT;
+static void read_in_a_slot(void *unused) {
+    ilk_rwlock_read_lock(&lock);
+    check(is_in_a_slot(&lock));
+    stage_reach(&in_slot, 1);
+    stage_await(&in_slot, 2);
+    ilk_rwlock_read_unlock(&lock);
+}
+
+TEST(a_writer_waits_for_a_reader_in_a_slot_and_where_there_is_none_for_nobody) {
+    ilk_diagnose(0);
+    ilk_rwlock_init(&lock);
+    move_to_slots(&lock);
+    check_equal(ilk_rwlock_observe(&lock, ILK_DIAGNOSE_CONTENTION), ILK_OK);
+    write_briefly(NULL);
+    check_equal(figures_of(&lock)->wait.count, 0);
+    check_equal(ilk_rwlock_observe(&lock, 0), ILK_OK);
+    struct thread reader, writer;
+    thread_start(&reader, read_in_a_slot, NULL);
+    stage_await(&in_slot, 1);
+    check_equal(ilk_rwlock_observe(&lock, ILK_DIAGNOSE_CONTENTION), ILK_OK);
+    thread_start(&writer, write_briefly, NULL);
+    thread_await_sleep(&writer);
+    stage_reach(&in_slot, 2);
+    thread_join(&reader);
+    thread_join(&writer);
+    check_equal(figures_of(&lock)->wait.count, 1);
+    ilk_rwlock_destroy(&lock);
+}
+
+/* First for the upgradable holder, in the queue, and then for the reader. */
+TEST(a_writer_that_waits_for_two_waits_once_and_from_the_first_on) {
+    ilk_diagnose(0);
+    ilk_rwlock_init(&lock);
+    move_to_slots(&lock);
+    struct thread reader, writer;
+    thread_start(&reader, read_in_a_slot, NULL);
+    stage_await(&in_slot, 1);
+    check_equal(ilk_rwlock_observe(&lock, ILK_DIAGNOSE_CONTENTION), ILK_OK);
+    ilk_rwlock_upgradable_lock(&lock);
+    thread_start(&writer, write_briefly, NULL);
+    thread_await_sleep(&writer);
+    const uint64_t begin_ns = ilk_now_ns();
+    while (ilk_now_ns() - begin_ns < MILLISECONDS(20)) {
+        ilk_cpu_relax();
+    }
+    ilk_rwlock_upgradable_unlock(&lock);
+    yield_while((word_of(&lock) & ILK__RWLOCK_WRITER) == 0);
+    thread_await_sleep(&writer);
+    const uint64_t least_ns = ilk_now_ns() - begin_ns;
+    stage_reach(&in_slot, 2);
+    thread_join(&reader);
+    thread_join(&writer);
+    check_equal(figures_of(&lock)->wait.count, 1);
+    check(figures_of(&lock)->wait.longest_ns >= least_ns);
+    ilk_rwlock_destroy(&lock);
 }

@@ -255,6 +255,80 @@ TEST(a_wait_for_what_was_free_a_moment_ago_is_recorded) {
     }
 }
 
+static struct stage following = STAGE_INIT;
+static void hold_what_ends_and_wait(void *unused) {
+    ilk_mutex_lock(&mutex);
+    stage_reach(&following, 1);
+    stage_await(&following, 2);
+    ilk_mutex_lock(&outer);
+    ilk_mutex_unlock(&outer);
+}
+static void wait_for_what_follows(void *unused) {
+    ilk_mutex_lock(&outer);
+    ilk_mutex_lock(&mutex);
+    ilk_mutex_unlock(&mutex);
+    ilk_mutex_unlock(&outer);
+}
+
+/* The first thread held a mutex at the address for which the second waits, and waits for the second. */
+/* contract: ilk_write_diagnosis */
+TEST(what_has_ended_is_held_up_by_none) {
+    ilk_diagnose(ILK_DIAGNOSE_HANG);
+    ilk_mutex_init(&mutex, false);
+    ilk_mutex_init(&outer, false);
+    struct thread first, second;
+    thread_start(&first, hold_what_ends_and_wait, NULL);
+    stage_await(&following, 1);
+    ilk_mutex_init(&mutex, false);
+    ilk_mutex_lock(&mutex);
+    thread_start(&second, wait_for_what_follows, NULL);
+    thread_await_sleep(&second);
+    stage_reach(&following, 2);
+    char waits[64];
+    snprintf(waits, sizeof waits, "  waits for mutex %p", (void *)&outer);
+    yield_while(strstr(diagnosis(ILK_AS_TEXT), waits) == NULL);
+    check(strstr(diagnosis(ILK_AS_TEXT), "cycle") == NULL);
+    ilk_mutex_unlock(&mutex);
+    thread_join(&second);
+    thread_join(&first);
+}
+
+static void take_item_and_wait(void *unused) {
+    ilk_semaphore_wait(&items);
+    stage_reach(&following, 1);
+    stage_await(&following, 2);
+    ilk_mutex_lock(&outer);
+    ilk_mutex_unlock(&outer);
+    ilk_semaphore_signal(&items, 1);
+}
+static void wait_for_the_item(void *unused) {
+    ilk_mutex_lock(&outer);
+    check_equal(ilk_semaphore_wait_until(&items, ILK_FOREVER), ILK_OK);
+    ilk_mutex_unlock(&outer);
+}
+
+/* Whether it will be given back is not known yet. */
+/* contract: ilk_write_diagnosis */
+TEST(a_permit_that_was_never_given_back_may_hold_up_its_giver) {
+    ilk_diagnose(ILK_DIAGNOSE_HANG);
+    ilk_mutex_init(&outer, false);
+    ilk_semaphore_init(&items, 1);
+    struct thread first, second;
+    thread_start(&first, take_item_and_wait, NULL);
+    stage_await(&following, 1);
+    thread_start(&second, wait_for_the_item, NULL);
+    thread_await_sleep(&second);
+    stage_reach(&following, 2);
+    char waits[64];
+    snprintf(waits, sizeof waits, "  waits for mutex %p", (void *)&outer);
+    yield_while(strstr(diagnosis(ILK_AS_TEXT), waits) == NULL);
+    check_contains(diagnosis(ILK_AS_TEXT), "cycle");
+    ilk_semaphore_signal(&items, 1);
+    thread_join(&second);
+    thread_join(&first);
+    ilk_semaphore_destroy(&items);
+}
+
 /* As an inline function of the headers, in a build without optimisation. */
 __attribute__((noinline)) static void ilk__called_lock(void) {
     ilk_mutex_lock(&mutex);

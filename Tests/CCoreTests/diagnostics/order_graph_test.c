@@ -137,6 +137,27 @@ TEST(a_permit_keeps_nothing_apart) {
     ilk_semaphore_destroy(&permit);
 }
 
+static void give_up_for_the_other(void *lock) {
+    ilk_rwlock_write_unlock(lock);
+}
+
+TEST(a_plain_lock_that_another_thread_gave_up_keeps_nothing_apart) {
+    static ilk_mutex a, b;
+    static ilk_rwlock plain;
+    begin_reports();
+    ilk_mutex_init(&a, false);
+    ilk_mutex_init(&b, false);
+    ilk_rwlock_init_plain(&plain);
+    ilk_rwlock_write_lock(&plain);
+    struct thread other;
+    thread_start(&other, give_up_for_the_other, &plain);
+    thread_join(&other);
+    lock_both(&a, &b);
+    lock_both(&b, &a);
+    check_equal(reports.count, 1);
+    ilk_rwlock_destroy(&plain);
+}
+
 static void search_too_far(void) {
     static ilk_mutex mutexes[8];
     make_mutexes(mutexes, 8);
@@ -226,6 +247,32 @@ TEST(a_lock_is_followed_again_for_a_share_that_is_farther_away) {
     ilk_rwlock_destroy(&lock);
 }
 
+/* Held and asked for with other shares at each lock:  c to a comes last. */
+TEST(a_cycle_is_found_through_a_lock_that_a_reader_of_another_asks_for_upgradable) {
+    static ilk_rwlock a, b;
+    static ilk_mutex c;
+    begin_reports();
+    ilk_rwlock_init(&a);
+    ilk_rwlock_init(&b);
+    ilk_mutex_init(&c, false);
+    ilk_rwlock_read_lock(&a);
+    ilk_rwlock_upgradable_lock(&b);
+    ilk_rwlock_upgradable_unlock(&b);
+    ilk_rwlock_read_unlock(&a);
+    ilk_rwlock_upgradable_lock(&b);
+    ilk_mutex_lock(&c);
+    ilk_mutex_unlock(&c);
+    ilk_rwlock_upgradable_unlock(&b);
+    check_equal(reports.count, 0);
+    ilk_mutex_lock(&c);
+    ilk_rwlock_write_lock(&a);
+    check_equal(reports.count, 1);
+    ilk_rwlock_write_unlock(&a);
+    ilk_mutex_unlock(&c);
+    ilk_rwlock_destroy(&a);
+    ilk_rwlock_destroy(&b);
+}
+
 /* ---- What is reported ---- */
 
 static struct { ilk_mutex a, b, guard; } seen;
@@ -310,6 +357,40 @@ TEST(a_reported_order_is_reported_again_in_another_cycle) {
     check_equal(reports.count, 2);
     check_contains(reports.sentence, "; 2 orders seen before lead back from the one to the other");
     ilk_rwlock_destroy(&a);
+}
+
+/* Each of the two is in a report with another lock. */
+TEST(orders_between_locks_of_two_reports_are_reported) {
+    static ilk_mutex locks[4];
+    begin_reports();
+    make_mutexes(locks, 4);
+    for (unsigned index = 0; index < 4; index += 2) {
+        lock_both(&locks[index], &locks[index + 1]);
+        lock_both(&locks[index + 1], &locks[index]);
+    }
+    check_equal(reports.count, 2);
+    lock_both(&locks[0], &locks[2]);
+    check_equal(reports.count, 2);
+    lock_both(&locks[2], &locks[0]);
+    check_equal(reports.count, 3);
+}
+
+/* Those behind the guard are there as each of the two gets into a report with another lock. */
+TEST(orders_between_locks_of_two_reports_are_reported_though_they_were_seen_before) {
+    static ilk_mutex locks[4], guard;
+    begin_reports();
+    make_mutexes(locks, 4);
+    ilk_mutex_init(&guard, false);
+    lock_three(&guard, &locks[0], &locks[2]);
+    lock_three(&guard, &locks[2], &locks[0]);
+    check_equal(reports.count, 0);
+    for (unsigned index = 0; index < 4; index += 2) {
+        lock_both(&locks[index], &locks[index + 1]);
+        lock_both(&locks[index + 1], &locks[index]);
+    }
+    check_equal(reports.count, 2);
+    lock_both(&locks[0], &locks[2]);
+    check_equal(reports.count, 3);
 }
 
 /* ---- Objects that follow each other ---- */

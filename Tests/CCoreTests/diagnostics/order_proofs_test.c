@@ -146,9 +146,9 @@ TEST(an_order_is_searched_with_each_of_its_shares) {
     ilk_rwlock_destroy(&a);
 }
 
-/* Where a thread remembers the order. */
+/* Where a thread remembers the order, for one pair of shares. */
 static uint64_t place_of(const void *from, const void *to) {
-    return (ilk__object_id(ilk__object_find(from)) * 31 + ilk__object_id(ilk__object_find(to))) %
+    return (ilk__object_id(ilk__object_find(from)) * 31 + ilk__object_id(ilk__object_find(to)) * 7) %
            ILK__KNOWN_ORDERS;
 }
 
@@ -189,6 +189,28 @@ TEST(an_order_is_not_known_with_the_shares_of_another) {
     ilk_rwlock_destroy(&c);
 }
 
+/* Each has the place of the order from a to b there, and one of its locks. */
+TEST(an_order_is_not_known_for_one_with_another_lock) {
+    static ilk_mutex a, b, c, d;
+    begin_reports();
+    ilk_mutex_init(&a, false);
+    ilk_mutex_init(&b, false);
+    do {
+        ilk_mutex_init(&c, false);
+    } while (place_of(&c, &b) != place_of(&a, &b));
+    do {
+        ilk_mutex_init(&d, false);
+    } while (place_of(&a, &d) != place_of(&a, &b));
+    lock_both(&b, &c);
+    lock_both(&d, &a);
+    lock_both(&a, &b);
+    lock_both(&c, &b);
+    check_equal(reports.count, 1);
+    lock_both(&a, &b);
+    lock_both(&a, &d);
+    check_equal(reports.count, 2);
+}
+
 /* A thread remembers orders that it need not search again: not this one. */
 TEST(a_thread_that_leaves_the_guard_out_is_reported) {
     static ilk_mutex guard, a, b;
@@ -207,4 +229,72 @@ TEST(a_thread_that_leaves_the_guard_out_is_reported) {
     check_equal(reports.count, 1);
     lock_both(&b, &a);
     check_equal(reports.count, 1);
+}
+
+TEST(a_thread_with_another_guard_is_reported) {
+    static ilk_mutex guard, other, a, b;
+    begin_reports();
+    ilk_mutex_init(&guard, false);
+    ilk_mutex_init(&other, false);
+    ilk_mutex_init(&a, false);
+    ilk_mutex_init(&b, false);
+    ilk_mutex_lock(&guard);
+    lock_both(&a, &b);
+    lock_both(&b, &a);
+    ilk_mutex_unlock(&guard);
+    check_equal(reports.count, 0);
+    ilk_mutex_lock(&other);
+    lock_both(&a, &b);
+    ilk_mutex_unlock(&other);
+    check_equal(reports.count, 1);
+}
+
+static void read_below(ilk_mutex *held, ilk_rwlock *asked) {
+    ilk_mutex_lock(held);
+    ilk_rwlock_read_lock(asked);
+    ilk_rwlock_read_unlock(asked);
+    ilk_mutex_unlock(held);
+}
+
+/* The writer waits for the upgradable holder, and the reader behind the writer. */
+TEST(a_reader_beside_an_upgradable_holder_is_reported_once_a_writer_has_come) {
+    static ilk_rwlock a;
+    static ilk_mutex b;
+    begin_reports();
+    ilk_rwlock_init(&a);
+    ilk_mutex_init(&b, false);
+    for (int round = 0; round < 2; round++) {
+        upgradable_below(&a, &b);
+        read_below(&b, &a);
+    }
+    check_equal(reports.count, 0);
+    write_once(&a);
+    upgradable_below(&a, &b);
+    check_equal(reports.count, 1);
+    ilk_rwlock_destroy(&a);
+}
+
+/* Each pair of shares makes an order of its own: of those from a to b only the last closes the cycle. */
+TEST(an_order_of_an_upgradable_holder_is_not_known_for_a_readers) {
+    static ilk_rwlock a, b;
+    begin_reports();
+    ilk_rwlock_init(&a);
+    ilk_rwlock_init(&b);
+    ilk_rwlock_read_lock(&a);
+    ilk_rwlock_upgradable_lock(&b);
+    ilk_rwlock_upgrade(&b);
+    ilk_rwlock_write_unlock(&b);
+    ilk_rwlock_read_unlock(&a);
+    ilk_rwlock_write_lock(&b);
+    ilk_rwlock_upgradable_lock(&a);
+    ilk_rwlock_upgradable_unlock(&a);
+    ilk_rwlock_write_unlock(&b);
+    check_equal(reports.count, 0); /* a reader keeps no upgradable holder waiting */
+    ilk_rwlock_upgradable_lock(&a);
+    ilk_rwlock_read_lock(&b);
+    check_equal(reports.count, 1);
+    ilk_rwlock_read_unlock(&b);
+    ilk_rwlock_upgradable_unlock(&a);
+    ilk_rwlock_destroy(&a);
+    ilk_rwlock_destroy(&b);
 }

@@ -214,6 +214,26 @@ TEST(an_upgrade_after_the_mutex_is_no_inversion_but_for_readers) {
     ilk_rwlock_destroy(&a);
 }
 
+TEST(an_upgrade_behind_the_mutex_is_an_inversion_for_the_reader_that_comes_later) {
+    begin_reports();
+    static ilk_rwlock a;
+    static ilk_mutex b;
+    make_lock(&a, "a");
+    make_mutex(&b, "b");
+    ilk_mutex_lock(&b);
+    ilk_rwlock_upgradable_lock(&a);
+    ilk_rwlock_upgrade(&a);
+    ilk_rwlock_write_unlock(&a);
+    ilk_mutex_unlock(&b);
+    check_equal(reports.count, 0);
+    ilk_rwlock_read_lock(&a);
+    ilk_mutex_lock(&b);
+    check_equal(reports.count, 1);
+    ilk_mutex_unlock(&b);
+    ilk_rwlock_read_unlock(&a);
+    ilk_rwlock_destroy(&a);
+}
+
 static void give_up_for_the_other(void *lock) {
     ilk_rwlock_write_unlock(lock);
 }
@@ -450,6 +470,7 @@ TEST(a_thread_that_would_wait_for_itself_is_reported_and_ends) {
         {{ilk_rwlock_write_lock, ilk_rwlock_read_lock}, "for writing", "for reading"},
         {{ilk_rwlock_read_lock, ilk_rwlock_write_lock}, "for reading", "for writing"},
         {{ilk_rwlock_upgradable_lock, ilk_rwlock_upgradable_lock}, "upgradable", "upgradable"},
+        {{ilk_rwlock_upgradable_lock, ilk_rwlock_write_lock}, "upgradable", "for writing"},
         {{ilk_rwlock_read_lock, ilk_rwlock_upgradable_lock, ilk_rwlock_upgrade},
          "for reading",
          "for writing"},
@@ -460,6 +481,19 @@ TEST(a_thread_that_would_wait_for_itself_is_reported_and_ends) {
     for (unsigned index = 0; index < sizeof waits / sizeof *waits; index++) {
         expect_self_wait(waits[index]);
     }
+}
+
+static void lock_twice(void *unused) {
+    static ilk_mutex mutex;
+    begin_own();
+    ilk_mutex_init(&mutex, false);
+    ilk_mutex_lock(&mutex);
+    ilk_mutex_lock(&mutex);
+}
+
+/* Which tells more. */
+TEST(a_mutex_locked_again_by_its_owner_is_misuse_though_it_is_watched) {
+    expect_misuse(lock_twice, NULL, "ilk_mutex_lock", "locked again by its owner");
 }
 
 static void write_own(void *unused) {

@@ -153,6 +153,52 @@ TEST(what_has_ended_leaves_its_place_among_32_shares) {
     check_equal(ilk__held_places(mine), ILK__HELD_MOST);
 }
 
+/* The first and the last as well. */
+TEST(what_has_ended_leaves_its_place_wherever_it_was_among_32_shares) {
+    static ilk_mutex held[ILK__HELD_MOST], another;
+    static const unsigned ended[] = {0, ILK__HELD_MOST - 1};
+    ilk_diagnose(ILK_DIAGNOSE_HANG);
+    for (unsigned index = 0; index < ILK__HELD_MOST; index++) {
+        ilk_mutex_init(&held[index], false);
+        ilk_mutex_lock(&held[index]);
+    }
+    struct ilk__record *mine = ilk__record_mine();
+    for (unsigned round = 0; round < sizeof ended / sizeof *ended; round++) {
+        ilk__object_forget(ilk__object_address(ilk__held_object(&mine->held[ended[round]])));
+        ilk_mutex_init(&another, false);
+        ilk_mutex_lock(&another);
+        check(holds(mine, &another));
+        ilk_mutex_unlock(&another);
+        ilk_mutex_init(&another, false);
+        ilk_mutex_lock(&another); /* fills the place */
+    }
+}
+
+static void expect_same_share(const struct ilk__held_share *held, const struct ilk__held_share *expected) {
+    check(ilk__held_object(held) == ilk__held_object(expected));
+    check_equal(ilk__record_get(&held->id), ilk__record_get(&expected->id));
+    check_equal(ilk__record_get(&held->since_ns), ilk__record_get(&expected->since_ns));
+    check_equal(ilk__record_get(&held->site), ilk__record_get(&expected->site));
+    check_equal(ilk__record_get(&held->share), ilk__record_get(&expected->share));
+}
+
+TEST(of_two_reads_the_later_is_given_up_first) {
+    static ilk_rwlock lock;
+    ilk_diagnose(ILK_DIAGNOSE_HANG);
+    ilk_rwlock_init(&lock);
+    ilk_rwlock_read_lock(&lock);
+    struct ilk__record *mine = ilk__record_mine();
+    const struct ilk__held_share expected = mine->held[0];
+    while (ilk_now_ns() <= ilk__record_get(&expected.since_ns)) {
+    }
+    ilk_rwlock_read_lock(&lock);
+    ilk_rwlock_read_unlock(&lock);
+    check_equal(ilk__held_places(mine), 1);
+    expect_same_share(&mine->held[0], &expected);
+    ilk_rwlock_read_unlock(&lock);
+    ilk_rwlock_destroy(&lock);
+}
+
 /* ---- Signals ---- */
 
 static ilk_mutex of_handler;
@@ -371,6 +417,32 @@ TEST(tries_and_unlocks_do_not_wait_for_the_tables) {
     give_each();
     check(ilk__object_find(&tried.lock) == NULL && ilk__object_find(&tried.mutex) == NULL &&
           ilk__object_find(&tried.permit) == NULL);
+}
+
+static void try_each_beside_the_holder(void *unused) {
+    sigset_t none, held;
+    check_equal(sigemptyset(&none), 0);
+    check_equal(pthread_sigmask(SIG_SETMASK, &none, NULL), 0);
+    try_each(unused);
+    give_each();
+    check_equal(pthread_sigmask(SIG_SETMASK, NULL, &held), 0);
+    check(!sigismember(&held, SIGUSR1) && !sigismember(&held, SIGTERM));
+    stage_reach(&trying, 1);
+}
+
+/* contract: ilk_mutex_try_lock, ilk_rwlock_try_write_lock, ilk_semaphore_try_wait */
+TEST(tries_beside_the_holder_of_the_tables_hold_no_signals_back) {
+    ilk_diagnose(ILK_DIAGNOSE_ALL);
+    make_tried();
+    take_and_give_each();
+    ilk_diagnose(0);
+    sigset_t before;
+    ilk__tables_lock(&before);
+    struct thread trier;
+    thread_start(&trier, try_each_beside_the_holder, NULL);
+    stage_await(&trying, 1);
+    ilk__tables_unlock(&before);
+    thread_join(&trier);
 }
 
 /* ---- Fork ---- */
