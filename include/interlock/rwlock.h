@@ -41,8 +41,8 @@
  *      readers had left the fence out, and a thread that a writer waits for.
  *   E  A thread that got the lock and gave it up may destroy or free it: no earlier unlock touches the memory
  *      once another thread can have taken the lock.
- *   F  *   F  try_ calls, unlocks and downgrade wait for nothing, not even for a thread preempted while
- *      it changes the queue: it hands on what they give up. They never allocate. They make no system call
+ *   F  try_ calls, unlocks and downgrade wait for nothing, not even for a thread preempted while it
+ *      changes the queue: it hands on what they give up. They never allocate. They make no system call
  *      but to wake sleepers; while diagnosis watches the lock, or as it is first used where
  *      ILK_RWLOCK_INIT has made it; and, in try_write_lock, one membarrier(2) where readers leave the
  *      fence out: after many thousands of reads with hardly a write. (The pthread park backend's wake-up

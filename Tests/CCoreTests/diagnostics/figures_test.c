@@ -367,7 +367,7 @@ static void read_in_a_slot(void *unused) {
     ilk_rwlock_read_unlock(&lock);
 }
 
-TEST(a_writer_waits_for_a_reader_in_a_slot_and_where_there_is_none_for_nobody) {
+TEST(a_writer_waits_for_a_reader_in_a_slot_and_without_one_not_at_all) {
     ilk_diagnose(0);
     ilk_rwlock_init(&lock);
     move_to_slots(&lock);
