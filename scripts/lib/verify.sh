@@ -129,6 +129,10 @@ first_c() {
         -DINTERLOCK_SANITIZE=address,undefined -DINTERLOCK_CHECKED=ON
 }
 
+# Swift Testing begins all tests at once: what a test starts would wait behind the first steps of a thousand others, on a
+# pool of a thread for each core. Beside four busy loops that is longer than any limit; so many at a time have none.
+export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$((8 * $(nproc)))
+
 # What the steps of both tiers run that skip building.
 build_swift_tests() {
     build_for $'Swift tests\nSwift tests: all rounds\nFuzzing: Swift\nDocumentation' "$SWIFT_TESTS $DOCUMENTATION" \
