@@ -866,32 +866,37 @@ TEST(locks_given_up_while_diagnosis_is_off_are_silent) {
     ilk_rwlock_destroy(&switched.lock);
 }
 
+static void use_first(ilk_rwlock *lock, ilk_mutex *mutex, ilk_semaphore *permit) {
+    ilk_rwlock_write_lock(lock);
+    ilk_mutex_lock(mutex);
+    ilk_semaphore_wait(permit);
+    ilk_semaphore_signal(permit, 1);
+    ilk_mutex_unlock(mutex);
+    ilk_rwlock_write_unlock(lock);
+}
+
 /* A thread has the tables as it forks, and its handlers may wait for another that makes such a call. */
 TEST(first_calls_wait_for_no_table_while_nothing_is_watched) {
-    static ilk_rwlock lock = ILK_RWLOCK_INIT;
-    static ilk_mutex mutex = ILK_MUTEX_INIT;
-    static ilk_semaphore permit = ILK_SEMAPHORE_INIT(1);
-    sigset_t before;
-    for (int round = 0; round < 2; round++) {
-        if (round == 0) {
-            ilk__tables_lock(&before);
+    for (int was_watched = 0; was_watched < 2; was_watched++) {
+        ilk_rwlock lock = ILK_RWLOCK_INIT;
+        ilk_mutex mutex = ILK_MUTEX_INIT;
+        ilk_semaphore permit = ILK_SEMAPHORE_INIT(1);
+        if (was_watched != 0) {
+            begin_reports();
+            ilk_rwlock_init(&switched.lock);
+            ilk_diagnose(0);
         }
-        ilk_rwlock_write_lock(&lock);
-        ilk_mutex_lock(&mutex);
-        ilk_semaphore_wait(&permit);
-        ilk_semaphore_signal(&permit, 1);
-        ilk_mutex_unlock(&mutex);
-        ilk_rwlock_write_unlock(&lock);
-        if (round == 0) {
-            ilk__tables_unlock(&before);
-        }
+        sigset_t before;
+        ilk__tables_lock(&before);
+        use_first(&lock, &mutex, &permit);
+        ilk__tables_unlock(&before);
+        use_first(&lock, &mutex, &permit);
+        use_first(&lock, &mutex, &permit);
+        /* And nothing sends them to diagnosis any more. */
+        check_equal(ilk_atomic_load(&permit.word, memory_order_relaxed), ILK__SEMAPHORE_ONE_PERMIT);
+        check_equal(ilk_atomic_load(&lock.word, memory_order_relaxed), 0);
+        check_equal(ilk_atomic_load(&mutex.word, memory_order_relaxed), 0);
     }
-    const uint32_t word = ilk_atomic_load(&permit.word, memory_order_relaxed);
-    check_equal(word, ILK__SEMAPHORE_ONE_PERMIT); /* and nothing sends them here any more */
-    check_equal(ilk_atomic_load(&lock.word, memory_order_relaxed), 0);
-    ilk_mutex_lock(&mutex);
-    ilk_mutex_unlock(&mutex);
-    check_equal(ilk_atomic_load(&mutex.word, memory_order_relaxed), 0);
 }
 
 static void try_switched(ilk_mutex *mutex) {

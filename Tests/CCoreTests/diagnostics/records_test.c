@@ -392,8 +392,13 @@ TEST(a_lock_that_is_only_tried_is_fast_while_diagnosis_is_off) {
 static struct stage trying = STAGE_INIT;
 
 static void try_each_and_give(void *unused) {
+    sigset_t none, held;
+    check_equal(sigemptyset(&none), 0);
+    check_equal(pthread_sigmask(SIG_SETMASK, &none, NULL), 0);
     try_each(unused);
     give_each();
+    check_equal(pthread_sigmask(SIG_SETMASK, NULL, &held), 0);
+    check(!sigismember(&held, SIGUSR1) && !sigismember(&held, SIGTERM)); /* nor stay signals held back */
     stage_reach(&trying, 1);
 }
 
@@ -417,32 +422,6 @@ TEST(tries_and_unlocks_do_not_wait_for_the_tables) {
     give_each();
     check(ilk__object_find(&tried.lock) == NULL && ilk__object_find(&tried.mutex) == NULL &&
           ilk__object_find(&tried.permit) == NULL);
-}
-
-static void try_each_beside_the_holder(void *unused) {
-    sigset_t none, held;
-    check_equal(sigemptyset(&none), 0);
-    check_equal(pthread_sigmask(SIG_SETMASK, &none, NULL), 0);
-    try_each(unused);
-    give_each();
-    check_equal(pthread_sigmask(SIG_SETMASK, NULL, &held), 0);
-    check(!sigismember(&held, SIGUSR1) && !sigismember(&held, SIGTERM));
-    stage_reach(&trying, 1);
-}
-
-/* contract: ilk_mutex_try_lock, ilk_rwlock_try_write_lock, ilk_semaphore_try_wait */
-TEST(tries_beside_the_holder_of_the_tables_hold_no_signals_back) {
-    ilk_diagnose(ILK_DIAGNOSE_ALL);
-    make_tried();
-    take_and_give_each();
-    ilk_diagnose(0);
-    sigset_t before;
-    ilk__tables_lock(&before);
-    struct thread trier;
-    thread_start(&trier, try_each_beside_the_holder, NULL);
-    stage_await(&trying, 1);
-    ilk__tables_unlock(&before);
-    thread_join(&trier);
 }
 
 /* ---- Fork ---- */
