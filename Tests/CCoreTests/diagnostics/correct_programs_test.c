@@ -794,6 +794,10 @@ TEST(a_semaphore_defined_where_a_mutex_was_has_none_of_its_orders) {
     check_equal(reports.count, 0);
     ilk_semaphore_signal(&place.permit, 1);
     ilk_mutex_unlock(&other);
+    const uint64_t id = ilk__object_id(ilk__object_find(&place.permit));
+    memcpy(&place.permit, &defined, sizeof defined); /* the one before it was not destroyed */
+    ilk_semaphore_wait(&place.permit);
+    check_equal(ilk__object_id(ilk__object_find(&place.permit)), id);
     ilk_semaphore_destroy(&place.permit);
 }
 

@@ -105,6 +105,27 @@ TEST(a_semaphore_that_turns_out_to_be_a_lock_is_reported) {
     ilk_semaphore_destroy(&permit);
 }
 
+/* Each thread gives up what it took: no order counts before one has done so, and each after it. */
+TEST(a_plain_lock_that_no_other_thread_gives_up_is_a_lock) {
+    static ilk_rwlock plain;
+    begin_reports();
+    ilk_rwlock_init_plain(&plain);
+    ilk_mutex_init(&mutex, false);
+    ilk_mutex_lock(&mutex);
+    ilk_rwlock_write_lock(&plain);
+    ilk_mutex_unlock(&mutex);
+    ilk_mutex_lock(&mutex);
+    check_equal(reports.count, 0);
+    ilk_mutex_unlock(&mutex);
+    ilk_rwlock_write_unlock(&plain);
+    ilk_mutex_lock(&mutex);
+    ilk_rwlock_write_lock(&plain);
+    check_equal(reports.count, 1);
+    ilk_rwlock_write_unlock(&plain);
+    ilk_mutex_unlock(&mutex);
+    ilk_rwlock_destroy(&plain);
+}
+
 /* The permit stays with the thread, and the semaphore a lock. */
 /* contract: ilk_semaphore_try_signal */
 TEST(a_signal_that_found_no_room_gives_nothing_back) {
