@@ -109,6 +109,12 @@ static void setup_watched_before(void) {
     setup_watched(ILK_DIAGNOSE_ALL);
     ilk_diagnose(0);
 }
+/* Likewise, and the permit is out: a try that has taken something raises the mark again. */
+static void setup_taken_before(void) {
+    setup_watched(ILK_DIAGNOSE_ALL);
+    ex_assert(ilk_semaphore_try_wait(&s.semaphore));
+    ilk_diagnose(0);
+}
 static void try_write(void) {
     if (ilk_rwlock_try_write_lock(&s.lock)) {
         do_work(1);
@@ -150,6 +156,8 @@ OBSERVED(observed_again, "again-try_lock", setup_watched_before, check_observed_
 OBSERVED(observed_again_write, "again-try_write", setup_watched_before, check_observed_lock, observe_lock,
          try_write, observe_mutex);
 OBSERVED(observed_again_permit, "again-try_permit", setup_watched_before, check_observed_semaphore,
+         observe_semaphore, try_permit, observe_mutex);
+OBSERVED(observed_again_taken, "again-try_taken", setup_taken_before, check_observed_semaphore,
          observe_semaphore, try_permit, observe_mutex);
 
 static void check_watched(void) {
