@@ -62,16 +62,11 @@ static void mutex_watch(ilk_mutex *mutex) ILK_NONBLOCKING {
     ilk_atomic_fetch_or(&mutex->word, MUTEX_SLOW, memory_order_release);
 }
 
-/* Whether diagnosis is to be asked: SLOW alone may be up for threads that wait for a condition. */
-static bool is_marked(const ilk_mutex *mutex) ILK_NONBLOCKING {
+static bool mutex_is_fresh(const ilk_mutex *mutex) ILK_NONBLOCKING {
     /* MX14 acquire, pairs with MX15.
      * Carries: the end of the object that was at its address.
      * If weaker: what this thread has taken, or takes now, is held of that one. */
-    return (ilk_atomic_load(&mutex->settings, memory_order_acquire) & (MUTEX_FRESH | MUTEX_WATCHED)) != 0;
-}
-
-static bool mutex_is_fresh(const ilk_mutex *mutex) ILK_NONBLOCKING {
-    return (ilk_atomic_load(&mutex->settings, memory_order_acquire) & MUTEX_FRESH) != 0; /* MX14 */
+    return (ilk_atomic_load(&mutex->settings, memory_order_acquire) & MUTEX_FRESH) != 0;
 }
 
 /* The table forgets a mutex that is not watched, and one that was at the address of a fresh mutex. */
@@ -108,7 +103,8 @@ ILK_COLD static bool mutex_decide_watching(ilk_mutex *mutex, bool may_wait) ILK_
 ILK_TRUSTED_NONBLOCKING_END
 
 static bool mutex_is_watched(ilk_mutex *mutex, bool may_wait) ILK_NONBLOCKING {
-    return ILK_UNLIKELY(is_marked(mutex)) && mutex_decide_watching(mutex, may_wait);
+    /* SLOW alone may be up for threads that wait for a condition. */
+    return ILK_UNLIKELY(is_set(mutex, MUTEX_FRESH | MUTEX_WATCHED)) && mutex_decide_watching(mutex, may_wait);
 }
 
 static void take_needless_slow_down(ilk_mutex *mutex) {

@@ -23,8 +23,9 @@
 enum {
     EX_THREADS = EX_BODIES + 2, /* with thread 0, a multiple of a vector's length */
     EX_LOCATIONS = 512,
-    EX_STALENESS = 2, /* how many stores back a load may reach, and how often in a row */
-    EX_KEPT = 4       /* stores kept per location: a power of two above EX_STALENESS */
+    EX_STALENESS = 2,      /* how many stores back a load may reach */
+    EX_STALE_IN_A_ROW = 8, /* a search reads an id that often */
+    EX_KEPT = 4            /* stores kept per location: a power of two above EX_STALENESS */
 };
 
 typedef struct ex_clock {
