@@ -339,7 +339,7 @@ GATES = {
     gate.__name__: gate
     for gate in (
         spdx, labels, orders, states, sendable, pointers, links, promises.contracts, promises.claims, bench_page.figures, sources, text, layout.folders, layout.architecture,
-        layout.includes, layout.rooms, layout.length, words.words, words.comments)
+        layout.includes, layout.rooms, layout.mentions, layout.length, words.words, words.comments)
 }
 
 

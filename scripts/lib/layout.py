@@ -11,7 +11,7 @@ import os
 import posixpath
 import re
 
-from tree import Finding, read, require, tracked
+from tree import SOURCE_SUFFIXES, Finding, is_script, read, require, tracked
 
 # ---- includes ----
 
@@ -235,6 +235,26 @@ def rooms(root):
                 seen.add(word)
                 yield Finding(name, number, f"{room} names {word} of {', '.join(sorted(map(str, home)))}; it may name types of "
                               f"{', '.join(ROOMS[room]) or 'nothing but itself'}")
+
+
+# ---- mentions ----
+
+# As Swift and the C core spell functions and members; the guide also names those of Foundation and other libraries.
+MENTION = re.compile(r"\b(?:[a-z]+[A-Z]\w*|ilk_\w*[a-z]\w*)\b")
+
+
+def mentions(root):
+    """What a document names in code type is in some source."""
+    documents = [name for name in tracked(root, ".md") if name in (DOCUMENT, "CONTRIBUTING.md") or name.startswith("docs/")]
+    known = set()
+    for name in require(tracked(root, *SOURCE_SUFFIXES) + [name for name in tracked(root) if is_script(root, name)], "sources"):
+        known.update(re.findall(r"\w+", read(root, name)))
+    for name in require(documents, "documents"):
+        for number, line in enumerate(read(root, name).splitlines(), 1):
+            for code in re.findall(r"`([^`]+)`", line):
+                for mention in MENTION.findall(code):
+                    if mention not in known:
+                        yield Finding(name, number, f"names `{mention}`, which is in no source")
 
 
 # ---- length ----

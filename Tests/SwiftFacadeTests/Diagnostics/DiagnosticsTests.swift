@@ -209,6 +209,31 @@ struct DiagnosticsOrderTests {
             }
         }
     }
+    // contract: Diagnostics, FIFOSemaphore
+    @Test(.ownThreads) func aPermitThatWasHandedOverWhileDiagnosisWasOffIsNotHeld() async {
+        await #expect(processExitsWith: .success) {
+            synchronously {
+                Diagnostics.enabled = .order
+                let reports = keepReports()
+                let semaphore = FIFOSemaphore(permits: 1)
+                semaphore.wait()
+                semaphore.signal()
+                semaphore.wait()
+                let other = Thread {
+                    semaphore.wait()
+                    #expect(eventually { semaphore.value == -1 })
+                    semaphore.signal()
+                }
+                other.start()
+                #expect(eventually { semaphore.value == -1 })
+                Diagnostics.enabled = []
+                semaphore.signal()
+                Diagnostics.enabled = .order
+                semaphore.wait()
+                #expect(reports.isEmpty, "\(reports.first?.text ?? "")")
+            }
+        }
+    }
     // contract: Diagnostics
     @Test(.ownThreads) func aHandlerIsReleasedWithTheNextOneAndMayThenSetAnother() async {
         await #expect(processExitsWith: .success) {

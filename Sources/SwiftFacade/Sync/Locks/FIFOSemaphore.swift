@@ -198,7 +198,7 @@ public final class FIFOSemaphore: Sendable {
     }
 
     private func resume(_ granted: WaiterList) {
-        if granted.count > 0, ilk__facade_diagnoses() != 0 { ilk__facade_give(permits.pointer) }
+        if granted.count > 0 { ilk__facade_give(permits.pointer) }  // it may have been noted before
         granted.resumeAll()
     }
 
