@@ -70,6 +70,7 @@ typedef struct ex_scenario {
     unsigned finds_in;        /* modes in which it must be found, clean in others; 0: all */
     unsigned modes;           /* EX_SC | EX_WEAK; 0: both */
     int sc_bound, weak_bound; /* preemption bounds of the depth-first search; 0: 3 and 2 */
+    unsigned stale_in_a_row;  /* loads of a location by a thread, at most; 0: 2 */
     unsigned step_limit;      /* 0: 2,000 */
 
     /* Events that the explorer may place anywhere, at most so many in one execution. A time-out also happens,

@@ -156,6 +156,7 @@ void ex_begin_child_threads(void) {
 static void begin(const ex_scenario *scenario, bool weak, bool recording) {
     ex.scenario = scenario;
     ex.weak = weak;
+    ex.stale_in_a_row = scenario->stale_in_a_row != 0 ? scenario->stale_in_a_row : EX_STALENESS;
     ex.recording = recording;
     ex.current = 0;
     ex.runnable = 1;

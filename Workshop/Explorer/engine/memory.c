@@ -7,7 +7,7 @@
  *   - modification order is the order of execution, and loads never read from later stores: load
  *     buffering, and both-last-stores-lose (2+2W), are never shown;
  *   - the order S of seq_cst operations is the order of execution;
- *   - a load reaches at most EX_STALENESS stores back and is stale at most EX_STALE_IN_A_ROW times.
+ *   - a load reaches at most EX_STALENESS stores back and is stale at most so often in a row as the scenario says.
  * A release sequence is headed by the release store and continued by read-modify-writes only (C++20).
  */
 #include "state.h"
@@ -169,7 +169,7 @@ static void copy(ex_knowledge *into, const ex_knowledge *from) {
  * it knows of. seq_cst: none older than the last seq_cst store, or than one made known by a seq_cst fence. */
 static unsigned visible(const ex_location *location, int order) {
     unsigned reach = location->newest < EX_STALENESS ? location->newest : EX_STALENESS;
-    if (!ex.weak || reach == 0 || location->stale[ex.current] >= EX_STALE_IN_A_ROW) {
+    if (!ex.weak || reach == 0 || location->stale[ex.current] >= ex.stale_in_a_row) {
         return 1;
     }
     unsigned oldest = location->newest - reach;

@@ -23,9 +23,8 @@
 enum {
     EX_THREADS = EX_BODIES + 2, /* with thread 0, a multiple of a vector's length */
     EX_LOCATIONS = 512,
-    EX_STALENESS = 2,      /* how many stores back a load may reach */
-    EX_STALE_IN_A_ROW = 8, /* a search reads an id that often */
-    EX_KEPT = 4            /* stores kept per location: a power of two above EX_STALENESS */
+    EX_STALENESS = 2, /* stores back that a load may reach; times in a row, where no scenario says it */
+    EX_KEPT = 4       /* stores kept per location: a power of two above EX_STALENESS */
 };
 
 typedef struct ex_clock {
@@ -88,6 +87,7 @@ typedef struct ex_thread {
 
 typedef struct ex_execution {
     const ex_scenario *scenario;
+    unsigned stale_in_a_row;
     bool running; /* between the start and the end of an execution */
     bool weak;
     bool recording; /* keep the trace */

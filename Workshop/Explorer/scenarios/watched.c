@@ -245,7 +245,7 @@ static void write_defined(void) {
     EX_SCENARIO(identifier) {                                                                                \
         .name = "watched-defined-" text, .claim = "what a thread takes is held of the lock that is there",   \
         .setup = setup_defined_anew, .threads = {__VA_ARGS__}, .check = check_watched, .step_limit = 20000,  \
-        .sc_bound = 2, .weak_bound = 2                                                                       \
+        .sc_bound = 2, .weak_bound = 2, .stale_in_a_row = 8                                                  \
     }
 DEFINED(defined_mutexes, "lock-lock", lock_defined, lock_defined);
 DEFINED(defined_locks, "write-write", write_defined, write_defined);
@@ -398,7 +398,7 @@ static void try_read_in_stages(void) {
     EX_SCENARIO(identifier) {                                                                                \
         .name = "watched-anew-" text, .claim = "a thread does not wait for what it has given up",            \
         .setup = begins, .threads = {__VA_ARGS__}, .check = check_watched, .step_limit = 20000,              \
-        .sc_bound = 3, .weak_bound = 1                                                                       \
+        .sc_bound = 3, .weak_bound = 1, .stale_in_a_row = 8                                                  \
     }
 ANEW(anew_lock, "lock", setup_observed, lock_observed, observe_mutex_anew);
 ANEW(anew_try_lock, "try_lock", setup_observed, try_lock_observed, observe_mutex_anew);
