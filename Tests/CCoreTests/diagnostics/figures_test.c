@@ -358,8 +358,8 @@ TEST(what_a_try_takes_of_a_lock_that_is_watched_by_itself_has_figures) {
     check_equal(figures_of(&tried)->hold.count, 1);
 }
 
-static void write_unlock(void *lock) {
-    ilk_rwlock_write_unlock(lock);
+static void write_lock(void *lock) {
+    ilk_rwlock_write_lock(lock);
 }
 /* contract: ilk_rwlock_observe */
 TEST(holds_of_a_plain_lock_are_counted_once_another_thread_gave_it_up) {
@@ -367,10 +367,10 @@ TEST(holds_of_a_plain_lock_are_counted_once_another_thread_gave_it_up) {
     ilk_diagnose(0);
     ilk_rwlock_init_plain(&plain);
     check_equal(ilk_rwlock_observe(&plain, ILK_DIAGNOSE_CONTENTION), ILK_OK);
-    ilk_rwlock_write_lock(&plain);
     struct thread other;
-    thread_start(&other, write_unlock, &plain);
+    thread_start(&other, write_lock, &plain);
     thread_join(&other);
+    ilk_rwlock_write_unlock(&plain);
     check_equal(figures_of(&plain)->hold.count, 0);
     ilk_rwlock_write_lock(&plain);
     ilk_rwlock_write_unlock(&plain);
