@@ -239,7 +239,7 @@ def rooms(root):
 
 # ---- mentions ----
 
-# As Swift and the C core spell functions and members; the guide also names those of Foundation and other libraries.
+# Functions and members, as Swift and the C core spell them. The guide is left out: it names those of other libraries.
 MENTION = re.compile(r"\b(?:[a-z]+[A-Z]\w*|ilk_\w*[a-z]\w*)\b")
 
 

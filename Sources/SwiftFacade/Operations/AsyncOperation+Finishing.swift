@@ -13,8 +13,8 @@ extension AsyncOperation {
     /// the work will not run. Blocks only as long as the handlers that run here: ``onFinish(_:)`` and ``onChange(_:)``,
     /// and `onChange` of those that become ready.
     ///
-    /// For subclasses and what their work calls; it is public because Swift has no access for subclasses of other
-    /// modules alone.
+    /// Meant for subclasses and for what their work calls, from any thread. It is public because Swift has no access
+    /// for subclasses of other modules alone.
     ///
     /// - Returns: whether this call was the first.
     @discardableResult

@@ -17,6 +17,7 @@ static struct {
     ilk_semaphore semaphore;
     uint64_t mutex_before, lock_before; /* ids of objects */
     uint32_t stage;
+    ilk_object_kind kind; /* of what goes through the stages */
     uint32_t expected;
 } s;
 
@@ -337,38 +338,57 @@ static void setup_stages(void) {
     permit(); /* which is known for a lock then */
     s.stage = 0;
 }
-static void write_in_stages(void) {
-    ilk_rwlock_write_lock(&s.lock);
-    s.stage = 1;
-    wait_for(2);
-    ilk_rwlock_write_unlock(&s.lock);
-    s.stage = 3;
-    wait_for(4);
-    write();
+static void setup_mutex_stages(void) {
+    setup_stages();
+    s.kind = ILK_OBJECT_MUTEX;
 }
-static void observe_lock_in_stages(void) {
-    wait_for(1);
-    ex_assert(ilk_rwlock_observe(&s.lock, 0) == ILK_OK);
-    s.stage = 2;
-    wait_for(3);
-    observe_lock();
-    s.stage = 4;
+static void setup_lock_stages(void) {
+    setup_stages();
+    s.kind = ILK_OBJECT_RWLOCK;
+}
+static void setup_permit_stages(void) {
+    setup_stages();
+    s.kind = ILK_OBJECT_SEMAPHORE;
+}
+static void take(void) {
+    if (s.kind == ILK_OBJECT_MUTEX) {
+        ilk_mutex_lock(&s.mutex);
+    } else if (s.kind == ILK_OBJECT_RWLOCK) {
+        ilk_rwlock_write_lock(&s.lock);
+    } else {
+        ilk_semaphore_wait(&s.semaphore);
+    }
+}
+static void give(void) {
+    if (s.kind == ILK_OBJECT_MUTEX) {
+        ilk_mutex_unlock(&s.mutex);
+    } else if (s.kind == ILK_OBJECT_RWLOCK) {
+        ilk_rwlock_write_unlock(&s.lock);
+    } else {
+        ilk_semaphore_signal(&s.semaphore, 1);
+    }
+}
+static void observe(uint32_t what) {
+    ex_assert((s.kind == ILK_OBJECT_MUTEX    ? ilk_mutex_observe(&s.mutex, what)
+               : s.kind == ILK_OBJECT_RWLOCK ? ilk_rwlock_observe(&s.lock, what)
+                                             : ilk_semaphore_observe(&s.semaphore, what)) == ILK_OK);
 }
 static void take_in_stages(void) {
-    ilk_semaphore_wait(&s.semaphore);
+    take();
     s.stage = 1;
     wait_for(2);
-    ilk_semaphore_signal(&s.semaphore, 1);
+    give();
     s.stage = 3;
     wait_for(4);
-    permit();
+    take();
+    give();
 }
-static void observe_semaphore_in_stages(void) {
+static void observe_in_stages(void) {
     wait_for(1);
-    ex_assert(ilk_semaphore_observe(&s.semaphore, 0) == ILK_OK);
+    observe(0);
     s.stage = 2;
     wait_for(3);
-    observe_semaphore();
+    observe(ILK_DIAGNOSE_ORDER);
     s.stage = 4;
 }
 /* Beside a call that finds no object yet: OBSERVED does not go down between what it asks and what it does. */
@@ -406,9 +426,10 @@ ANEW(anew_write, "write", setup_observed, write_observed, observe_lock_anew);
 ANEW(anew_try_write, "try_write", setup_observed, try_write_observed, observe_lock_anew);
 ANEW(anew_permit, "permit", setup_observed, permit_observed, observe_semaphore_anew);
 ANEW(anew_try_permit, "try_permit", setup_observed, try_permit_observed, observe_semaphore_anew);
-ANEW(anew_stages_write, "stages-write", setup_stages, write_in_stages, observe_lock_in_stages);
+ANEW(anew_stages_lock, "stages-lock", setup_mutex_stages, take_in_stages, observe_in_stages);
+ANEW(anew_stages_write, "stages-write", setup_lock_stages, take_in_stages, observe_in_stages);
 ANEW(anew_stages_first, "stages-first", setup_first_stages, write_watched, try_read_in_stages);
-ANEW(anew_stages_permit, "stages-permit", setup_stages, take_in_stages, observe_semaphore_in_stages);
+ANEW(anew_stages_permit, "stages-permit", setup_permit_stages, take_in_stages, observe_in_stages);
 
 WATCHED(switched_mutex, "lock-lock-switch", setup_off, lock, lock_until, switch_mutex);
 WATCHED(switched_lock, "write-read-switch", setup_off, write, read, switch_lock);
