@@ -94,10 +94,6 @@ private struct ForeignRange: RangeExpression {
             .init("lastIndex(of:)") { x, _ in _ = x.lastIndex(of: x[0]) },
             .init("lastIndex(where:)") { x, site in _ = x.lastIndex { _ in site.yes() } },
             .init("partition(by:)") { x, site in x.partition { _ in site.yes() } },
-            .init("randomElement(using:)") { x, site in
-                var generator = ForeignGenerator(site: site)
-                _ = x.randomElement(using: &generator)
-            },
             .init("removeAll(where:)") { x, site in x.removeAll { _ in site.yes() } },
             .init("removeFirst(equalTo:)") { x, _ in x.removeFirst(equalTo: x[0]) },
             .init("removeFirst(where:)") { x, site in x.removeFirst { _ in site.yes() } },
@@ -164,23 +160,7 @@ private struct ForeignRange: RangeExpression {
 
     fileprivate static var outsideOfDictionaries: [Verb<SafeDictionary<Int, Value>>] {
         [
-            .init("compactMapValues(_:)") { x, site in _ = x.compactMapValues { _ in site.run() } },
             .init("filter(_:)") { x, site in _ = x.filter { _ in site.yes() } },
-            .init("mapValues(_:)") { x, site in _ = x.mapValues { _ in site.run() } },
-            .init("merging(_:uniquingKeysWith:)") { x, site in
-                _ = x.merging(x.snapshot) { old, _ in
-                    site.run(); return old
-                }
-            },
-            .init("merging(_:uniquingKeysWith:)") { x, site in
-                _ = x.merging(x.lazy.map { ($0.key, $0.value) }) { old, _ in
-                    site.run(); return old
-                }
-            },
-            .init("randomElement(using:)") { x, site in
-                var generator = ForeignGenerator(site: site)
-                _ = x.randomElement(using: &generator)
-            },
             .init("subscript(_:default:)") { x, site in _ = x[9, default: site.value()] },
             .init("value(forKey:default:)") { x, site in _ = x.value(forKey: 9, default: site.value()) },
         ]
@@ -188,11 +168,7 @@ private struct ForeignRange: RangeExpression {
 
     fileprivate static var outsideOfSets: [Verb<SafeSet<Int>>] {
         [
-            .init("filter(_:)") { x, site in _ = x.filter { _ in site.yes() } },
-            .init("randomElement(using:)") { x, site in
-                var generator = ForeignGenerator(site: site)
-                _ = x.randomElement(using: &generator)
-            },
+            .init("filter(_:)") { x, site in _ = x.filter { _ in site.yes() } }
         ]
     }
 

@@ -194,12 +194,10 @@ struct Shortening<Elements: Sequence & Sendable>: Sequence, Sendable where Eleme
         let dictionary: SafeDictionary = [1: 1, 2: 2]
         dictionary.merge(dictionary.lazy.map { ($0.key, $0.value) }) { $0 + $1 }
         #expect(dictionary.snapshot == [1: 2, 2: 4])
-        #expect(dictionary.merging(dictionary.lazy.map { ($0.key, $0.value) }) { $0 + $1 } == [1: 4, 2: 8])
         let set: SafeSet = [1, 2]
         set.formUnion(set)
         set.formIntersection(set)
-        #expect(set.snapshot == [1, 2] && set.union(set) == [1, 2] && set.intersection(set) == [1, 2])
-        #expect(set.subtracting(set).isEmpty && set.symmetricDifference(set).isEmpty)
+        #expect(set.snapshot == [1, 2])
         #expect(set.isSubset(of: set) && set.isSuperset(of: set) && !set.isDisjoint(with: set))
         #expect(!set.isStrictSubset(of: set) && !set.isStrictSuperset(of: set))
         set.formSymmetricDifference(set)

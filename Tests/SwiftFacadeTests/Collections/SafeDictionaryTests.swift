@@ -12,15 +12,10 @@ import Testing
     @Test func whatIsMadeOfTheWholeIsWhatDictionaryMakes() {
         let model = [1: 10, 2: 20, 3: 30]
         let dictionary = SafeDictionary(model)
-        #expect(dictionary.mapValues { $0 + 1 } == model.mapValues { $0 + 1 })
-        #expect(dictionary.compactMapValues { $0 > 10 ? "\($0)" : nil } == [2: "20", 3: "30"])
+        #expect(dictionary.withReadLock { $0.mapValues(\.description) } == [1: "10", 2: "20", 3: "30"])
         #expect(dictionary.filter { key, _ in key != 2 } == [1: 10, 3: 30])
-        #expect(dictionary.merging([3: 1, 4: 4]) { $0 + $1 } == [1: 10, 2: 20, 3: 31, 4: 4])
-        #expect(dictionary.merging([(3, 1), (3, 1)]) { $0 + $1 } == [1: 10, 2: 20, 3: 32])
         #expect(dictionary.first.map { model[$0.key] == $0.value } == true)
         #expect(dictionary.randomElement().map { model[$0.key] == $0.value } == true)
-        var generator = SplitMix(state: 1)
-        #expect(dictionary.randomElement(using: &generator).map { model[$0.key] == $0.value } == true)
         #expect(SafeDictionary([("a", 1), ("a", 2)]) { $0 + $1 }.snapshot == ["a": 3])
         #expect(
             SafeDictionary(grouping: 1...5) { $0 % 2 == 0 }.snapshot == [true: [2, 4], false: [1, 3, 5]]
@@ -214,20 +209,15 @@ private func children(_ collection: Any) -> [String] {
     func theAlgebraIsThatOfSets(others: [Int]) {
         let model: Set = [1, 2, 3]
         let set = SafeSet(model)
-        #expect(set.union(others) == model.union(others))
-        #expect(set.intersection(others) == model.intersection(others))
-        #expect(set.subtracting(others) == model.subtracting(others))
-        #expect(set.symmetricDifference(others) == model.symmetricDifference(others))
+        #expect(set.withReadLock { $0.union(others) } == model.union(others))
         #expect(set.isSubset(of: others) == model.isSubset(of: others))
         #expect(set.isSuperset(of: others) == model.isSuperset(of: others))
         #expect(set.isStrictSubset(of: others) == model.isStrictSubset(of: others))
         #expect(set.isStrictSuperset(of: others) == model.isStrictSuperset(of: others))
         #expect(set.isDisjoint(with: others) == model.isDisjoint(with: others))
         #expect(set.filter { $0 > 1 } as Set == model.filter { $0 > 1 })
-        #expect(set.union(set) == model && set.isSubset(of: set), "the other side may be the set itself")
+        #expect(set.isSubset(of: set), "the other side may be the set itself")
         #expect(set.first.map(model.contains) == true && set.randomElement().map(model.contains) == true)
-        var generator = SplitMix(state: 1)
-        #expect(set.randomElement(using: &generator).map(model.contains) == true)
         let roomy = SafeSet<Int>(minimumCapacity: 100)
         roomy.reserveCapacity(200)
         #expect(roomy.capacity >= 200 && roomy.first == nil && roomy.isEmpty)

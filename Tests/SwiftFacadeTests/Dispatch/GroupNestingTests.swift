@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Groups in groups, results delivered to a closure, and waits until an instant.
+// Groups in groups, results delivered to a closure, and limits of waits.
 
 import Dispatch
 import Foundation
@@ -125,25 +125,25 @@ import Interlock
         #expect(try await two.waitReport(timeout: nil).isFinished)
     }
 
-    // MARK: Waits until an instant
+    // MARK: Limits
 
-    @Test func groupsAreWaitedForUntilAnInstant() async throws {
+    @Test func groupsAreWaitedForWithinALimit() async throws {
         let group = DispatchGroup()
         let token = group.enterToken("held")
         group.wrap { (completion: Completion<Int>) in completion.succeed(1) }
-        for moment in [ContinuousClock.now - .seconds(1), .now + .milliseconds(5)] {
-            let blockingReport = await blocking { group.waitReport(until: moment) }
+        for limit in [Duration.seconds(-1), .milliseconds(5)] {
+            let blockingReport = await blocking { group.waitReport(timeout: limit) }
             #expect(blockingReport.running.map(\.label) == ["held"])
-            #expect(try await group.waitReport(until: moment).running.map(\.label) == ["held"])
+            #expect(try await group.waitReport(timeout: limit).running.map(\.label) == ["held"])
         }
-        // An instant to come is waited for: the job leaves after the wait has begun, as a rule.
-        let end = ContinuousClock.now + .seconds(600)
+        // The job leaves after the wait has begun, as a rule.
+        let limit = Duration.seconds(600)
         GCD.after(.milliseconds(20), on: .global()) { token.leave() }
-        #expect(await blocking { group.waitReport(until: end).isFinished })
-        #expect(try await group.waitReport(until: end).isFinished)
-        #expect(try await group.collect(Int.self, until: end).values() == [1])
+        #expect(await blocking { group.waitReport(timeout: limit).isFinished })
+        #expect(try await group.waitReport(timeout: limit).isFinished)
+        #expect(try await group.collect(Int.self, timeout: limit).values() == [1])
         group.wrap { (completion: Completion<Int>) in completion.succeed(2) }
-        #expect(try await blocking { try group.collect(Int.self, until: end).values() } == [2])
+        #expect(try await blocking { try group.collect(Int.self, timeout: limit).values() } == [2])
     }
 
     /// Each group is twice a job of the next one: told in full, the sentence would double with each.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Limits of the helpers that wait: on the time until work begins, as an instant or a duration.
+// Limits of the helpers that wait: on the time until work begins.
 
 import CInterlock
 import Dispatch
@@ -13,9 +13,6 @@ import Interlock
 @testable import InterlockSync
 // contract: DelayedWork, GCD
 @Suite(.timeLimit(.minutes(10))) struct LimitTests {
-    private let past = ContinuousClock.now - .seconds(1)
-    private let far = ContinuousClock.now + .seconds(600)
-
     // queue:  [held................]   (the work would be here)
     // task:            gives up
     @Test func workThatTheQueueDoesNotBeginInTimeNeverRuns() async throws {
@@ -31,12 +28,13 @@ import Interlock
             #expect(late == nil)
         }
         await eventually("the captures go while the queue is still held") { freed.value == 1 }
-        #expect(try await GCD.run(on: queue, until: past) { ran.increment() } == nil)
+        #expect(try await GCD.run(on: queue, timeout: .seconds(-1)) { ran.increment() } == nil)
         goOn.give()
-        #expect(try await GCD.run(on: queue, until: far) { ran.value } == 0)
-        #expect(try await GCD.run(on: queue, timeout: .seconds(600)) { 1 } == 1)
+        #expect(try await GCD.run(on: queue, timeout: .seconds(600)) { ran.value } == 0)
         await #expect(throws: JobFailure()) {
-            _ = try await GCD.run(on: queue, until: far) { () throws -> Int in throw JobFailure() }
+            _ = try await GCD.run(on: queue, timeout: .seconds(600)) { () throws -> Int in
+                throw JobFailure()
+            }
         }
     }
 
@@ -61,19 +59,20 @@ import Interlock
             var (end, hold) = limit()
             queue.async(execute: hold)
             await begun.taken()
-            #expect(try await GCD.run(on: queue, until: end) { ran.increment() } == nil)
+            #expect(try await GCD.begun(on: queue, until: end) { ran.increment() } == nil)
             (end, hold) = limit()
             #expect(pool.submit(hold))
             await begun.taken()
-            #expect(try await pool.run(until: end) { ran.increment() } == nil)
+            let run = SuspendingRun<Int>({ ran.increment() }, before: end)
+            #expect(try await run.wait(on: pool.core, ILK_PRIORITY_NORMAL) == nil)
             (end, hold) = limit()
             runner.submit(hold)
             await begun.taken()
-            #expect(try await runner.run(until: end) { ran.increment() } == nil)
+            #expect(try await runner.begun(until: end) { ran.increment() } == nil)
             (end, hold) = limit()
             runner.submit(hold)
             await begun.taken()
-            let wrapped = try await runner.wrap(until: end) { (completion: Completion<Int>) in
+            let wrapped = try await runner.wrapped("", "", until: end) { (completion: Completion<Int>) in
                 completion.succeed(ran.increment())
             }
             #expect(wrapped == nil)
@@ -96,39 +95,38 @@ import Interlock
 
     /// The queue, the pool and the runner are free.
     @Test func noWorkBeginsWhoseLimitHadPassed() async throws {
-        let (past, ran) = (past, Counter())
+        let ran = Counter()
         let pool = try WorkerPool(name: "free", threads: 1)
         let (queue, runner) = (GCD.serialQueue(label: "free"), BoundedRunner(limit: 1))
         for _ in 0..<200 {
-            #expect(try await GCD.run(on: queue, until: past) { ran.increment() } == nil)
+            #expect(try await GCD.run(on: queue, timeout: .zero) { ran.increment() } == nil)
             #expect(try await GCD.run(on: queue, timeout: .seconds(-5)) { ran.increment() } == nil)
-            #expect(try await pool.run(until: past) { ran.increment() } == nil)
-            #expect(try await runner.run(until: past) { ran.increment() } == nil)
-            let wrapped = try await runner.wrap(until: past) { (completion: Completion<Int>) in
+            #expect(try await pool.run(timeout: .seconds(-1)) { ran.increment() } == nil)
+            #expect(try await runner.run(timeout: .seconds(-1)) { ran.increment() } == nil)
+            let wrapped = try await runner.wrap(timeout: .seconds(-1)) { (completion: Completion<Int>) in
                 completion.succeed(ran.increment())
             }
             #expect(wrapped == nil)
             let blocked = await blocking {
                 (
-                    GCD.sync(on: queue, until: past) { ran.increment() },
-                    try? pool.run(until: past) { ran.increment() }
+                    GCD.sync(on: queue, timeout: .seconds(-1)) { ran.increment() },
+                    try? pool.run(timeout: .seconds(-1)) { ran.increment() }
                 )
             }
             #expect(blocked.0 == nil && blocked.1 == nil)
         }
         #expect(ran.value == 0 && runner.runningCount == 0)
         // A permit that is free is taken, as of a semaphore.
-        #expect(try await runner.withPermit(until: past) { 1 } == 1)
+        #expect(try await runner.withPermit(timeout: .seconds(-1)) { 1 } == 1)
     }
 
     @Test func aCancelledTaskIsToldSoThoughTheLimitHasPassed() async throws {
-        let past = past
         let pool = try WorkerPool(name: "free", threads: 1)
         let (queue, runner) = (GCD.serialQueue(label: "free"), BoundedRunner(limit: 1))
         let runs: [@Sendable () async throws -> Int?] = [
-            { try await GCD.run(on: queue, until: past) { 1 } },
-            { try await pool.run(until: past) { 1 } },
-            { try await runner.run(until: past) { 1 } },
+            { try await GCD.run(on: queue, timeout: .zero) { 1 } },
+            { try await pool.run(timeout: .zero) { 1 } },
+            { try await runner.run(timeout: .zero) { 1 } },
         ]
         for run in runs {
             let task = Task {
@@ -140,60 +138,57 @@ import Interlock
     }
 
     @Test func aMapThatIsDoneInTimeGivesItsResults() async throws {
-        let far = far
-        #expect(await blocking { (0..<9).concurrentMap(until: far) { $0 } } == Array(0..<9))
         #expect(await blocking { (0..<9).concurrentMap(timeout: .seconds(600)) { $0 } } == Array(0..<9))
-        #expect(await blocking { (0..<9).concurrentForEach(until: far) { _ in } })
         #expect(await blocking { (0..<9).concurrentForEach(timeout: .seconds(600)) { _ in } })
-        #expect(try await (0..<9).concurrentMap(until: far) { $0 } == Array(0..<9))
         #expect(try await (0..<9).concurrentMap(timeout: .seconds(600)) { $0 } == Array(0..<9))
-        #expect(try await (0..<9).concurrentForEach(until: far) { _ in })
         #expect(try await (0..<9).concurrentForEach(timeout: .seconds(600)) { _ in })
     }
 
     @Test func noElementIsBegunAfterTheLimit() async throws {
-        let (past, begun) = (past, Counter())
-        #expect(await blocking { (0..<9).concurrentMap(until: past) { _ in begun.increment() } } == nil)
+        let begun = Counter()
+        #expect(
+            await blocking { (0..<9).concurrentMap(timeout: .seconds(-1)) { _ in begun.increment() } } == nil
+        )
         #expect(
             await blocking { (0..<9).concurrentForEach(timeout: .zero) { _ in begun.increment() } } == false
         )
-        #expect(try await (0..<9).concurrentMap(until: past) { _ in begun.increment() } == nil)
+        #expect(try await (0..<9).concurrentMap(timeout: .seconds(-1)) { _ in begun.increment() } == nil)
         #expect(try await (0..<9).concurrentForEach(timeout: .zero) { _ in begun.increment() } == false)
         #expect(begun.value == 0)
-        #expect(await blocking { [Int]().concurrentMap(until: past) { $0 } } == [])
-        #expect(try await [Int]().concurrentMap(until: past) { $0 } == [])
+        #expect(await blocking { [Int]().concurrentMap(timeout: .seconds(-1)) { $0 } } == [])
+        #expect(try await [Int]().concurrentMap(timeout: .seconds(-1)) { $0 } == [])
     }
 
-    // The first element passes the limit, by more than a thread may be off its core as it asks two clocks for it; the
-    // second is not begun.
+    // The limit is counted from before the first element, which takes as long; the second is not begun.
     @Test func anElementInProgressIsWaitedForPastTheLimit() async throws {
-        let ended = Counter()
+        let (ended, limit) = (Counter(), Duration.milliseconds(100))
         let blockingResult = await blocking {
-            let limit = ContinuousClock.now + .milliseconds(100)
-            return (0..<2).concurrentMap(maxConcurrency: 1, until: limit) { number in
-                while ContinuousClock.now < limit + .seconds(1) { sched_yield() }
+            (0..<2).concurrentMap(maxConcurrency: 1, timeout: limit) { number in
+                let begin = ContinuousClock.now
+                while begin.duration(to: .now) < limit { sched_yield() }
                 return ended.increment()
             }
         }
         #expect(blockingResult == nil && ended.value <= 1)
-        let limit = ContinuousClock.now + .milliseconds(100)
-        let result = try await (0..<2).concurrentMap(maxConcurrency: 1, until: limit) { number in
-            while ContinuousClock.now < limit + .seconds(1) { await Task.yield() }
+        let result = try await (0..<2).concurrentMap(maxConcurrency: 1, timeout: limit) { number in
+            let begin = ContinuousClock.now
+            while begin.duration(to: .now) < limit { await Task.yield() }
             return ended.increment()
         }
         #expect(result == nil && ended.value <= 2)
     }
 
-    // One at a time: the first element passes the limit.
+    // One at a time: the first element takes as long as the limit.
     @Test func anErrorBeforeTheFirstLateElementIsThrown() async throws {
-        let far = far
         for failing in 0..<2 {
+            let limit: Duration = failing == 0 ? .seconds(600) : .milliseconds(50)
             let result = await blocking {
-                let limit = failing == 0 ? far : ContinuousClock.now + .milliseconds(50)
-                return Result { () throws(JobFailure) in
-                    try (0..<2).concurrentMap(maxConcurrency: 1, until: limit) { number throws(JobFailure) in
+                Result { () throws(JobFailure) in
+                    try (0..<2).concurrentMap(maxConcurrency: 1, timeout: limit) {
+                        number throws(JobFailure) in
                         if number == failing { throw JobFailure() }
-                        while ContinuousClock.now < limit { sched_yield() }
+                        let begin = ContinuousClock.now
+                        while begin.duration(to: .now) < limit { sched_yield() }
                     }
                 }
             }
@@ -207,12 +202,12 @@ import Interlock
     @Test func delayedWorkIsWaitedForUntilALimit() async throws {
         let task = GCD.after(.seconds(3600), on: .global()) { 1 }
         #expect(try await task.value(timeout: .milliseconds(2)) == nil)
-        #expect(try await task.value(until: past) == nil)
-        let waiter = Task { try await task.value(until: far) }
+        #expect(try await task.value(timeout: .seconds(-1)) == nil)
+        let waiter = Task { try await task.value(timeout: .seconds(600)) }
         task.cancel()
         await #expect(throws: CancellationError.self) { try await waiter.value }
         let begun = GCD.after(.zero, on: .global()) { 2 }
-        #expect(try await begun.value(until: far) == 2)
+        #expect(try await begun.value(timeout: .seconds(600)) == 2)
         #expect(try await begun.value(timeout: .zero) == 2)
     }
 }

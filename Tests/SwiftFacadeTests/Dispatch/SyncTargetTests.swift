@@ -88,7 +88,7 @@ import Interlock
             }
             #expect(late() == nil)
             #expect(freed.value == 1, "freed while the queue is still held")
-            #expect(GCD.sync(on: queue, until: .now) { ran.increment() } == nil)
+            #expect(GCD.sync(on: queue, timeout: .zero) { ran.increment() } == nil)
         }
         goOn.give()
         await blocking { queue.sync {} }
@@ -104,9 +104,7 @@ import Interlock
                 GCD.sync(on: queue, timeout: .seconds(600)) { DispatchQueue.getSpecific(key: key) } == "free"
             )
             #expect(
-                GCD.sync(on: queue, until: .now + .seconds(600)) { EnteredQueues.current.map(\.label) } == [
-                    "free"
-                ]
+                GCD.sync(on: queue, timeout: .seconds(600)) { EnteredQueues.current.map(\.label) } == ["free"]
             )
             #expect(throws: JobFailure()) {
                 try GCD.sync(on: queue, timeout: .seconds(600)) { () throws(JobFailure) in throw JobFailure()

@@ -290,11 +290,6 @@ import Testing
                 var other = one
                 array.shuffle(using: &one)
                 model.shuffle(using: &other)
-                try agreeByIdentity(
-                    "a random one",
-                    array.randomElement(using: &one),
-                    model.randomElement(using: &other)
-                )
             default:
                 let isSecond: (Item, Pass) throws -> Bool = { item, pass in
                     try pass()
@@ -321,9 +316,9 @@ import Testing
                     try agreeByIdentity("the range", array[...index], Array(model[...index]))
                 }
                 try agreeByIdentity("the prefix", array.prefix(count + 1), Array(model.prefix(count + 1)))
-                try agreeByIdentity("the suffix", array.suffix(count + 1), Array(model.suffix(count + 1)))
+                let suffix = array.withReadLock { Array($0.suffix(count + 1)) }
+                try agreeByIdentity("the suffix", suffix, Array(model.suffix(count + 1)))
                 try agreeByIdentity("the rest", array.dropFirst(count), Array(model.dropFirst(count)))
-                try agreeByIdentity("the rest", array.dropLast(count), Array(model.dropLast(count)))
             case .rangeAssign:
                 array[range] = new
                 model.replaceSubrange(range, with: new)

@@ -261,7 +261,7 @@ import Interlock
         let held = try HeldPool()
         let ran = Counter()
         #expect(try await held.pool.run(timeout: .milliseconds(5)) { ran.increment() } == nil)
-        #expect(try await held.pool.run(until: .now) { ran.increment() } == nil)
+        #expect(try await held.pool.run(timeout: .zero) { ran.increment() } == nil)
         held.release()
         #expect(try await held.pool.run(timeout: .seconds(60)) { 1 } == 1)
         #expect(ran.value == 0)

@@ -66,6 +66,17 @@ import Testing
             "subscript(_:)",
         ]
     ]
+    /// What one of them leaves out: `withReadLock` gives the model, which has it.
+    static let leftOutByType: [String: [String]] = [
+        "SafeArray": ["randomElement(using:)"],
+        "SafeDictionary": [
+            "compactMapValues(_:)", "mapValues(_:)", "merging(_:uniquingKeysWith:)", "randomElement(using:)",
+        ],
+        "SafeSet": [
+            "intersection(_:)", "randomElement(using:)", "subtracting(_:)", "symmetricDifference(_:)",
+            "union(_:)",
+        ],
+    ]
 
     @Test(arguments: [("Array", "SafeArray"), ("Dictionary", "SafeDictionary"), ("Set", "SafeSet")])
     func aSharedCollectionHasTheVocabularyOfItsModel(model: String, shared: String) async throws {
@@ -78,6 +89,9 @@ import Testing
         #expect(theirs.count > 80, "the vocabulary is found")
         var excused = Set(Self.leftOut.values.joined())
         if model != "Array" { excused.formUnion(Self.leftOutUnordered.values.joined()) }
+        let own = try #require(Self.leftOutByType[shared])
+        #expect(ours.isDisjoint(with: own), "\(own) are there after all")
+        excused.formUnion(own)
         let missing = theirs.subtracting(ours).subtracting(excused)
         #expect(missing.isEmpty, "\(shared) lacks \(missing.sorted())")
         if model == "Array" {

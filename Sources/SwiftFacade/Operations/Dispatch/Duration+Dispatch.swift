@@ -19,7 +19,6 @@ extension DispatchTime {
     }
 
     /// The moment `instant` on the monotonic clock; now where it has passed.
-    @usableFromInline
     static func at(_ instant: ContinuousClock.Instant) -> DispatchTime {
         let now = ContinuousClock.now
         // The way back to a distant past may not fit a duration.

@@ -54,20 +54,6 @@ extension GCD {
         try await begun(on: queue, until: nil, work)!
     }
 
-    /// Runs a closure on `queue`, if it begins before `deadline`, and suspends until its value is there. Work that has
-    /// begun is waited for.
-    ///
-    /// - Throws: the closure's error; `CancellationError` at once if the task is cancelled and the work never runs.
-    /// - Returns: `nil` if the work had not begun in time: it will not run, and its captures are freed.
-    @inlinable
-    public static func run<Value: Sendable>(
-        on queue: DispatchQueue = .global(qos: .userInitiated),
-        until deadline: ContinuousClock.Instant,
-        _ work: @escaping @Sendable () throws -> Value
-    ) async throws -> Value? {
-        try await begun(on: queue, until: deadline, work)
-    }
-
     /// Runs a closure on `queue`, if it begins within `timeout`, and suspends until its value is there. Work that has
     /// begun is waited for.
     ///

@@ -42,14 +42,9 @@ public final class DelayedWork<Value: Sendable>: Sendable {
     ///   is: the work goes on then; ``WorkerPoolError/closed(pool:)`` where its pool was closed at once.
     public var value: Value { get async throws { try await value(until: nil)! } }
 
-    /// Works as ``value``, until `deadline` at most.
+    /// Works as ``value``, for `timeout` at most.
     ///
     /// - Returns: `nil` if there was no outcome in time; the work goes on.
-    public func value(until deadline: ContinuousClock.Instant) async throws -> Value? {
-        try await value(until: deadline as ContinuousClock.Instant?)
-    }
-
-    /// Works as ``value(until:)``, for `timeout` at most.
     public func value(timeout: Duration) async throws -> Value? {
         try await value(until: moment(in: timeout))
     }

@@ -24,22 +24,6 @@ extension WorkerPool {
         try blocked(priority, forever, work)!.get()
     }
 
-    /// Runs `work` on a thread of the pool, if it begins before `deadline`, and waits for its outcome. Blocks the
-    /// thread; a worker of the pool may run it itself, and runs no other job meanwhile.
-    ///
-    /// - Returns: What `work` returns, or `nil` if it had not begun in time: it will not run.
-    /// - Throws: ``WorkerPoolRunError/failed(_:)`` with what `work` throws; ``WorkerPoolRunError/notRun(_:)`` where the
-    ///   pool is closed before it has begun.
-    @_disfavoredOverload
-    @available(*, noasync, message: "it blocks the thread; use `try await run`")
-    public func run<Value: Sendable, Failure: Error>(
-        priority: Priority = .normal,
-        until deadline: ContinuousClock.Instant,
-        _ work: @Sendable () throws(Failure) -> Value
-    ) throws(WorkerPoolRunError<Failure>) -> Value? {
-        try blocked(priority, InterlockSync.deadline(at: deadline), work)?.get()
-    }
-
     /// Runs `work` on a thread of the pool, if it begins within `timeout`, and waits for its outcome. Blocks the
     /// thread; a worker of the pool may run it itself, and runs no other job meanwhile.
     ///
@@ -80,17 +64,6 @@ extension WorkerPool {
         _ work: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
         try await SuspendingRun(work, before: nil).wait(on: core, priority.inC)!
-    }
-
-    /// Runs `work` as the suspending `run(priority:_:)`, if it begins before `deadline`.
-    ///
-    /// - Returns: What `work` returns, or `nil` if it had not begun in time: it will not run.
-    public func run<Value: Sendable>(
-        priority: Priority = .normal,
-        until deadline: ContinuousClock.Instant,
-        _ work: @escaping @Sendable () throws -> Value
-    ) async throws -> Value? {
-        try await SuspendingRun(work, before: deadline).wait(on: core, priority.inC)
     }
 
     /// Runs `work` as the suspending `run(priority:_:)`, if it begins within `timeout`.

@@ -134,17 +134,8 @@ extension SafeArray {
     /// An element chosen at random, or `nil` if there is none. O(1).
     @inlinable
     public func randomElement() -> Element? {
-        var generator = SystemRandomNumberGenerator()
-        return randomElement(using: &generator)
-    }
-
-    /// An element chosen by `generator`, or `nil` if there is none. O(1).
-    ///
-    /// - Precondition: `generator` does not call this array.
-    @inlinable
-    public func randomElement(using generator: inout some RandomNumberGenerator) -> Element? {
         storage.read("randomElement") { state in
-            state.contents.randomElement(using: &generator)
+            state.contents.randomElement()
         }
     }
 

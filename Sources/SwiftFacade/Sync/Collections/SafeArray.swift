@@ -85,7 +85,8 @@ public final class SafeArray<Element> {
         storage.whileReading("snapshot") { storage.state.contents }
     }
 
-    /// Runs `body` with the elements while holding the lock for reading, beside other readers. Copies nothing.
+    /// Runs `body` with the elements while holding the lock for reading, beside other readers. Copies nothing. What
+    /// makes a new array is called on them: `lines.withReadLock { Array($0.suffix(10)) }`.
     ///
     /// - Precondition: `body` does not call this array.
     /// - Returns: What `body` returns.

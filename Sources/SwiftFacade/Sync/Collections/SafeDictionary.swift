@@ -103,7 +103,8 @@ public final class SafeDictionary<Key: Hashable, Value> {
         storage.whileReading("snapshot") { storage.state.contents }
     }
 
-    /// Runs `body` with the entries while holding the lock for reading, beside other readers.
+    /// Runs `body` with the entries while holding the lock for reading, beside other readers. What makes a new
+    /// dictionary is called on them: `hits.withReadLock { $0.mapValues(\.description) }`.
     ///
     /// - Precondition: `body` does not call this dictionary.
     /// - Returns: What `body` returns.
@@ -160,12 +161,10 @@ public final class SafeDictionary<Key: Hashable, Value> {
         snapshot.randomElement()
     }
 
-    /// An entry chosen by `generator`, or `nil` if there is none. O(*n*).
+    /// The entries that satisfy `isIncluded`. O(*n*). Works on a ``snapshot``, outside the lock.
     @inlinable
-    public func randomElement(
-        using generator: inout some RandomNumberGenerator
-    ) -> (key: Key, value: Value)? {
-        snapshot.randomElement(using: &generator)
+    public func filter(_ isIncluded: ((key: Key, value: Value)) throws -> Bool) rethrows -> [Key: Value] {
+        try snapshot.filter(isIncluded)
     }
 
     /// The keys as they are now. O(*n*).

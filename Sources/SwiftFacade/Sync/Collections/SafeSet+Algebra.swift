@@ -1,34 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Set's questions and combinations that change nothing. Each works on one snapshot, outside the lock: iterating the
-// other side is foreign code, and it may be this set.
+// Set's questions, and members chosen. Each works on one snapshot, outside the lock: iterating the other side is
+// foreign code, and it may be this set.
 
 extension SafeSet {
-    // MARK: Combining
-
-    /// The members and the elements of a sequence. O(*n* + length of the sequence).
-    @inlinable
-    public func union(_ others: some Sequence<Element>) -> Set<Element> {
-        snapshot.union(others)
-    }
-
-    /// The members that are also in a sequence. O(length of the sequence) on average.
-    @inlinable
-    public func intersection(_ others: some Sequence<Element>) -> Set<Element> {
-        snapshot.intersection(others)
-    }
-
-    /// The members that are not in a sequence. O(*n* + length of the sequence).
-    @inlinable
-    public func subtracting(_ others: some Sequence<Element>) -> Set<Element> {
-        snapshot.subtracting(others)
-    }
-
-    /// The members and the elements of a sequence, without those in both. O(*n* + length of the sequence).
-    @inlinable
-    public func symmetricDifference(_ others: some Sequence<Element>) -> Set<Element> {
-        snapshot.symmetricDifference(others)
-    }
+    // MARK: Choosing
 
     /// The members that satisfy `isIncluded`. O(*n*).
     @inlinable
@@ -40,12 +16,6 @@ extension SafeSet {
     @inlinable
     public func randomElement() -> Element? {
         snapshot.randomElement()
-    }
-
-    /// A member chosen by `generator`, or `nil` if there is none. O(*n*).
-    @inlinable
-    public func randomElement(using generator: inout some RandomNumberGenerator) -> Element? {
-        snapshot.randomElement(using: &generator)
     }
 
     // MARK: Comparing

@@ -66,7 +66,8 @@ public final class SafeSet<Element: Hashable> {
         storage.whileReading("snapshot") { storage.state.contents }
     }
 
-    /// Runs `body` with the members while holding the lock for reading, beside other readers.
+    /// Runs `body` with the members while holding the lock for reading, beside other readers. What makes a new set
+    /// is called on them: `tags.withReadLock { $0.union(others) }`.
     ///
     /// - Precondition: `body` does not call this set.
     /// - Returns: What `body` returns.

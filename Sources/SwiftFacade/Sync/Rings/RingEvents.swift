@@ -57,14 +57,9 @@ public final class RingEvents: Sendable {
         _ = try await source.finished(until: nil)
     }
 
-    /// Suspends the task until the events have ended, as ``finished()``, until `deadline` at most.
-    ///
-    /// - Returns: whether they had ended.
-    public func finished(until deadline: ContinuousClock.Instant) async throws(CancellationError) -> Bool {
-        try await source.finished(until: deadline)
-    }
-
     /// Suspends the task until the events have ended, as ``finished()``, for `timeout` at most.
+    ///
+    /// - Returns: Whether they had ended.
     public func finished(timeout: Duration) async throws(CancellationError) -> Bool {
         try await source.finished(until: moment(in: timeout))
     }

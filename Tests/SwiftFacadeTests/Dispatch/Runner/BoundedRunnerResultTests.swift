@@ -55,7 +55,6 @@ import Interlock
         #expect(try await runner.run { 5 } == 5)
         await #expect(throws: JobFailure()) { try await runner.run { throw JobFailure() } }
         #expect(try await runner.run(timeout: .seconds(600)) { 6 } == 6)
-        #expect(try await runner.run(until: .now + .seconds(600)) { 7 } == 7)
     }
 
     // runner:  [held.....................................]  (the work would be here)
@@ -91,7 +90,7 @@ import Interlock
         let (runner, goOn) = await heldRunner()
         let ran = Counter()
         #expect(try await runner.run(timeout: .milliseconds(5)) { ran.increment() } == nil)
-        #expect(try await runner.run(until: .now) { ran.increment() } == nil)
+        #expect(try await runner.run(timeout: .zero) { ran.increment() } == nil)
         #expect(runner.queuedCount == 0)
         goOn.give()
         try await runner.waitUntilIdle()
@@ -144,7 +143,7 @@ import Interlock
         let started = Counter()
         let start: @Sendable (Completion<Int>) -> Void = { _ in started.increment() }
         #expect(try await runner.wrap(timeout: .milliseconds(5), start) == nil)
-        #expect(try await runner.wrap(until: .now, start) == nil)
+        #expect(try await runner.wrap(timeout: .zero, start) == nil)
         #expect(runner.queuedCount == 0)
         goOn.give()
         try await runner.waitUntilIdle()
@@ -154,13 +153,13 @@ import Interlock
         }
         #expect(value == 5)
         // The limit is for the start: what was started in time is waited for.
-        let (kept, limit) = (Promise<Completion<Int>>(), ContinuousClock.now + .milliseconds(500))
-        let waiter = Task { try await runner.wrap(until: limit) { kept.fulfil($0) } }
-        guard await kept.wait(until: limit) == .granted else {
+        let (kept, timeout) = (Promise<Completion<Int>>(), Duration.milliseconds(500))
+        let waiter = Task { try await runner.wrap(timeout: timeout) { kept.fulfil($0) } }
+        guard await kept.wait(until: .now + timeout) == .granted else {
             print("the wait after the start is not tried: the machine did not start the function in time")
             return
         }
-        let completion = await kept.take()
+        let (completion, limit) = (await kept.take(), ContinuousClock.now + timeout)
         await eventually("the limit has passed") { ContinuousClock.now > limit }
         completion.succeed(6)
         #expect(try await waiter.value == 6)
@@ -212,14 +211,13 @@ import Interlock
         let runner = BoundedRunner(limit: 1)
         await #expect(throws: JobFailure()) { try await runner.withPermit { throw JobFailure() } }
         #expect(try await runner.withPermit(timeout: .seconds(600)) { 5 } == 5)
-        #expect(try await runner.withPermit(until: .now + .seconds(600)) { 6 } == 6)
         #expect(runner.runningCount == 0)
     }
 
     @Test func aPermitThatDoesNotComeIsNotTaken() async throws {
         let (runner, goOn) = await heldRunner()
         #expect(try await runner.withPermit(timeout: .milliseconds(5)) { 1 } == nil)
-        #expect(try await runner.withPermit(until: .now) { 1 } == nil)
+        #expect(try await runner.withPermit(timeout: .zero) { 1 } == nil)
         let task = Task { try await runner.withPermit { 1 } }
         await eventually("the task waits") { runner.queuedCount == 1 }
         task.cancel()
@@ -234,17 +232,16 @@ import Interlock
     @Test func waitsUntilIdleEndAfterTheLastJob() async throws {
         let (runner, goOn) = await heldRunner()
         #expect(await blocking { runner.waitUntilIdle(timeout: .milliseconds(5)) } == false)
-        #expect(await blocking { runner.waitUntilIdle(until: .now) } == false)
+        #expect(await blocking { runner.waitUntilIdle(timeout: .zero) } == false)
         #expect(try await runner.waitUntilIdle(timeout: .milliseconds(5)) == false)
-        #expect(try await runner.waitUntilIdle(until: .now) == false)
+        #expect(try await runner.waitUntilIdle(timeout: .zero) == false)
         let task = Task { try await runner.waitUntilIdle() }
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
         goOn.give()
         await blocking { runner.waitUntilIdle() }
         #expect(runner.runningCount == 0)
-        #expect(await blocking { runner.waitUntilIdle(until: .now + .seconds(600)) })
         #expect(await blocking { runner.waitUntilIdle(timeout: .seconds(600)) })
-        #expect(try await runner.waitUntilIdle(until: .now + .seconds(600)))
+        #expect(try await runner.waitUntilIdle(timeout: .seconds(600)))
     }
 }

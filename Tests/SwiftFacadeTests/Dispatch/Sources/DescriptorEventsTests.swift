@@ -259,10 +259,10 @@ final class Ends: Sendable {
         let events = try GCD.readable(ends.first)
         let waiter = Task { try await events.makeAsyncIterator().next() }
         #expect(try await events.finished(timeout: .milliseconds(2)) == false)
-        #expect(try await events.finished(until: .now) == false)
+        #expect(try await events.finished(timeout: .zero) == false)
         #expect(events.cancel() && !events.cancel())
         #expect(try await waiter.value == nil)
-        #expect(try await events.finished(until: .now + .seconds(600)))
+        #expect(try await events.finished(timeout: .seconds(600)))
         let cancelledWait = Task {
             await untilCancelled()
             try await GCD.readable(ends.first).finished()

@@ -236,10 +236,10 @@ enum EventQueue: CaseIterable, Sendable {
         await begun.taken()
         #expect(events.cancel() && !events.cancel())
         #expect(try await !events.finished(timeout: .milliseconds(1)))
-        #expect(try await !events.finished(until: .now))
+        #expect(try await !events.finished(timeout: .zero))
         #expect(freed.value == 0)
         goOn.give()
-        #expect(try await events.finished(until: .now + hangLimit))
+        #expect(try await events.finished(timeout: hangLimit))
         await eventually("the closure is released") { freed.value == 1 }
         #expect(ring.count == 1)
         let cancelled = Task {

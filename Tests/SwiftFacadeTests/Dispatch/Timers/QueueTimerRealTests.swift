@@ -96,7 +96,7 @@ import Interlock
         gaveUp.cancel()
         await #expect(throws: CancellationError.self) { try await gaveUp.value }
         #expect(try await timer.finished(timeout: .milliseconds(2)) == nil)
-        #expect(try await timer.finished(until: .now) == nil)
+        #expect(try await timer.finished(timeout: .zero) == nil)
         #expect(freed.value == 0)
         goOn.give(100)
         #expect(try await waiter.value == false)

@@ -100,9 +100,10 @@ import Interlock
         }
         #expect(alive.value == freed.value)
         // The first element passes the limit.
-        let limit = ContinuousClock.now + .milliseconds(20)
-        let late = try await (0..<100).concurrentMap(maxConcurrency: 1, until: limit) { _ async in
-            while ContinuousClock.now < limit { await Task.yield() }
+        let limit = Duration.milliseconds(20)
+        let late = try await (0..<100).concurrentMap(maxConcurrency: 1, timeout: limit) { _ async in
+            let begin = ContinuousClock.now
+            while begin.duration(to: .now) < limit { await Task.yield() }
             return Tracked(alive: alive, freed: freed)
         }
         #expect(late == nil && alive.value == freed.value)

@@ -75,28 +75,12 @@ extension DispatchGroup {
         report(isFinished: blockingWait(until: .after(timeout)))
     }
 
-    /// Blocks until the group is empty, until `deadline` at most, and says which jobs are still running.
-    @available(*, noasync, message: "it blocks the thread; use `try await waitReport(until:)`")
-    public func waitReport(until deadline: ContinuousClock.Instant) -> GroupWaitReport {
-        report(isFinished: blockingWait(until: .at(deadline)))
-    }
-
     /// Suspends until the group is empty, for `timeout` at most (nil: for ever), and says which jobs are still running.
     /// What the jobs did is visible.
     ///
     /// - Throws: `CancellationError` at once if the awaiting task is cancelled; the jobs go on.
     public func waitReport(timeout: Duration?) async throws(CancellationError) -> GroupWaitReport {
         report(isFinished: try await becameEmpty(until: timeout.map(moment(in:))))
-    }
-
-    /// Suspends until the group is empty, until `deadline` at most, and says which jobs are still running. What the
-    /// jobs did is visible.
-    ///
-    /// - Throws: `CancellationError` at once if the awaiting task is cancelled; the jobs go on.
-    public func waitReport(
-        until deadline: ContinuousClock.Instant
-    ) async throws(CancellationError) -> GroupWaitReport {
-        report(isFinished: try await becameEmpty(until: deadline))
     }
 
     private func report(isFinished: Bool) -> GroupWaitReport {
@@ -121,18 +105,6 @@ extension DispatchGroup {
         return taken(type)
     }
 
-    /// Blocks until the group is empty, until `deadline` at most, and gives the results of type `Value` of the jobs
-    /// started by `wrap` or `run`, in order of entry. Complete results are given once.
-    @available(*, noasync, message: "it blocks the thread; use `try await collect(until:)`")
-    @inlinable
-    public func collect<Value: Sendable>(
-        _ type: Value.Type = Value.self,
-        until deadline: ContinuousClock.Instant
-    ) -> CollectedResults<Value> {
-        _ = blockingWait(until: .at(deadline))
-        return taken(type)
-    }
-
     /// Suspends until the group is empty, for `timeout` at most (nil: for ever), and gives the results of type `Value`
     /// of the jobs started by `wrap` or `run`, in order of entry. Complete results are given once.
     ///
@@ -143,19 +115,6 @@ extension DispatchGroup {
         timeout: Duration? = nil
     ) async throws(CancellationError) -> CollectedResults<Value> {
         _ = try await becameEmpty(until: timeout.map(moment(in:)))
-        return taken(type)
-    }
-
-    /// Suspends until the group is empty, until `deadline` at most, and gives the results of type `Value` of the jobs
-    /// started by `wrap` or `run`, in order of entry. Complete results are given once.
-    ///
-    /// - Throws: `CancellationError` at once if the awaiting task is cancelled; the jobs go on, and the results stay.
-    @inlinable
-    public func collect<Value: Sendable>(
-        _ type: Value.Type = Value.self,
-        until deadline: ContinuousClock.Instant
-    ) async throws(CancellationError) -> CollectedResults<Value> {
-        _ = try await becameEmpty(until: deadline)
         return taken(type)
     }
 

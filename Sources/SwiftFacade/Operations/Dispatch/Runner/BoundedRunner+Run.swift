@@ -41,19 +41,7 @@ extension BoundedRunner {
     /// - Returns: the closure's value. Everything the work did is visible.
     /// - Throws: the closure's error; `CancellationError` at once where the work never runs.
     public func run<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
-        try await awaited(until: nil) { .work($0.fulfilling(work, before: nil)) }!
-    }
-
-    /// Runs a closure as a job, if it begins before `deadline`, and suspends until its value is there. Work that has
-    /// begun is waited for.
-    ///
-    /// - Returns: `nil` if the work had not begun in time; it will not run.
-    /// - Throws: the closure's error; `CancellationError` at once if the task is cancelled and the work never runs.
-    public func run<Value: Sendable>(
-        until deadline: ContinuousClock.Instant,
-        _ work: @escaping @Sendable () throws -> Value
-    ) async throws -> Value? {
-        try await awaited(until: deadline) { .work($0.fulfilling(work, before: deadline)) }
+        try await begun(until: nil, work)!
     }
 
     /// Runs a closure as a job, if it begins within `timeout`, and suspends until its value is there. Work that has
@@ -65,7 +53,15 @@ extension BoundedRunner {
         timeout: Duration,
         _ work: @escaping @Sendable () throws -> Value
     ) async throws -> Value? {
-        try await run(until: moment(in: timeout), work)
+        try await begun(until: moment(in: timeout), work)
+    }
+
+    /// The value of the work, or nil if it did not begin in time.
+    func begun<Value: Sendable>(
+        until deadline: ContinuousClock.Instant?,
+        _ work: @escaping @Sendable () throws -> Value
+    ) async throws -> Value? {
+        try await awaited(until: deadline) { .work($0.fulfilling(work, before: deadline)) }
     }
 
     // MARK: Functions with a callback
@@ -111,22 +107,6 @@ extension BoundedRunner {
         try await wrapped(label, "\(file):\(line)", until: nil, start)!
     }
 
-    /// Starts a completion-handler function as a job, if its turn comes before `deadline`, and suspends until the
-    /// completion is called or dropped.
-    ///
-    /// - Returns: `nil` if it was not started in time; it will not be.
-    /// - Throws: the error the function ended with; `CancellationError` at once if the task is cancelled before the
-    ///   function was started.
-    public func wrap<Value: Sendable>(
-        _ label: String = "",
-        until deadline: ContinuousClock.Instant,
-        file: StaticString = #fileID,
-        line: UInt = #line,
-        _ start: @escaping @Sendable (Completion<Value>) throws -> Void
-    ) async throws -> Value? {
-        try await wrapped(label, "\(file):\(line)", until: deadline, start)
-    }
-
     /// Starts a completion-handler function as a job, if its turn comes within `timeout`, and suspends until the
     /// completion is called or dropped.
     ///
@@ -143,7 +123,7 @@ extension BoundedRunner {
         try await wrapped(label, "\(file):\(line)", until: moment(in: timeout), start)
     }
 
-    private func wrapped<Value: Sendable>(
+    func wrapped<Value: Sendable>(
         _ label: String,
         _ origin: String,
         until deadline: ContinuousClock.Instant?,
@@ -174,21 +154,6 @@ extension BoundedRunner {
         guard let job = try await permit(until: nil) else {
             preconditionFailure("without a limit there is a permit")
         }
-        defer { core.end(job) }
-        return try await body()
-    }
-
-    /// Runs `body` in the task with a permit, which goes back when `body` ends, also by throwing. Suspends until the
-    /// permit's turn has come, until `deadline` at most. `body` runs in the isolation of the caller.
-    ///
-    /// - Returns: `nil` if no permit came in time and `body` did not run.
-    /// - Throws: `CancellationError` if the task is cancelled before it has a permit; otherwise what `body` throws.
-    public func withPermit<Result>(
-        isolation: isolated (any Actor)? = #isolation,
-        until deadline: ContinuousClock.Instant,
-        _ body: () async throws -> Result
-    ) async throws -> Result? {
-        guard let job = try await permit(until: deadline) else { return nil }
         defer { core.end(job) }
         return try await body()
     }

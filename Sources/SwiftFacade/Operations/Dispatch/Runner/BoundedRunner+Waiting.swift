@@ -22,14 +22,6 @@ extension BoundedRunner {
         _ = core.block(until: forever)
     }
 
-    /// Blocks until the runner has no job, until `deadline` at most. A call by one of its own jobs is misuse.
-    ///
-    /// - Returns: whether the runner was idle.
-    @available(*, noasync, message: "it blocks the thread; use `try await waitUntilIdle(until:)`")
-    public func waitUntilIdle(until deadline: ContinuousClock.Instant) -> Bool {
-        core.block(until: InterlockSync.deadline(at: deadline))
-    }
-
     /// Blocks until the runner has no job, for `timeout` at most. A call by one of its own jobs is misuse.
     ///
     /// - Returns: whether the runner was idle.
@@ -44,15 +36,6 @@ extension BoundedRunner {
     ///
     /// - Throws: `CancellationError` at once if the awaiting task is cancelled; the jobs go on.
     public func waitUntilIdle() async throws(CancellationError) { _ = try await core.suspend(until: nil) }
-
-    /// Suspends until the runner has no job, until `deadline` at most.
-    ///
-    /// - Returns: whether the runner was idle.
-    /// - Throws: `CancellationError` at once if the awaiting task is cancelled; the jobs go on.
-    public func waitUntilIdle(until deadline: ContinuousClock.Instant) async throws(CancellationError) -> Bool
-    {
-        try await core.suspend(until: deadline)
-    }
 
     /// Suspends until the runner has no job, for `timeout` at most.
     ///

@@ -58,15 +58,6 @@ public final class RunnerJob: @unchecked Sendable {
     /// - Throws: `CancellationError` at once if the awaiting task is cancelled; the job is not touched.
     public func finished() async throws(CancellationError) -> Bool { try await ran(until: nil)! }
 
-    /// Suspends until the job has ended or was cancelled, until `deadline` at most. What the job did is visible.
-    ///
-    /// - Returns: true once the job has ended, false if it was cancelled before it began, `nil` if it had not ended in
-    ///   time; it goes on.
-    /// - Throws: `CancellationError` at once if the awaiting task is cancelled; the job is not touched.
-    public func finished(until deadline: ContinuousClock.Instant) async throws(CancellationError) -> Bool? {
-        try await ran(until: deadline)
-    }
-
     /// Suspends until the job has ended or was cancelled, for `timeout` at most. What the job did is visible.
     ///
     /// - Returns: true once the job has ended, false if it was cancelled before it began, `nil` if it had not ended in

@@ -97,14 +97,6 @@ public final class DescriptorEvents: AsyncSequence, Sendable {
         _ = try await watch.mailbox.finished(until: nil)
     }
 
-    /// Suspends the task until the sequence has ended and let go of the descriptor, until `deadline` at most.
-    ///
-    /// - Returns: whether the sequence had ended.
-    /// - Throws: `CancellationError` at once if the awaiting task is cancelled; the sequence is not touched.
-    public func finished(until deadline: ContinuousClock.Instant) async throws(CancellationError) -> Bool {
-        try await watch.mailbox.finished(until: deadline)
-    }
-
     /// Suspends the task until the sequence has ended and let go of the descriptor, for `timeout` at most.
     ///
     /// - Returns: whether the sequence had ended.

@@ -48,14 +48,6 @@ public final class SignalEvents: AsyncSequence, Sendable {
     /// - Throws: `CancellationError` at once if the awaiting task is cancelled; the sequence is not touched.
     public func finished() async throws(CancellationError) { _ = try await core.mailbox.finished(until: nil) }
 
-    /// Suspends the task until the sequence has ended and its signals act as before, until `deadline` at most.
-    ///
-    /// - Returns: whether the sequence had ended.
-    /// - Throws: `CancellationError` at once if the awaiting task is cancelled; the sequence is not touched.
-    public func finished(until deadline: ContinuousClock.Instant) async throws(CancellationError) -> Bool {
-        try await core.mailbox.finished(until: deadline)
-    }
-
     /// Suspends the task until the sequence has ended and its signals act as before, for `timeout` at most.
     ///
     /// - Returns: whether the sequence had ended.

@@ -88,16 +88,6 @@ public final class QueueTimer: Sendable {
     /// - Throws: `CancellationError` at once if the awaiting task is cancelled; the timer is not touched.
     public func finished() async throws(CancellationError) -> Bool { try await core.finished(until: nil)! }
 
-    /// Suspends the task until the timer has ended and no handler runs, until `deadline` at most. What the handler did
-    /// is visible.
-    ///
-    /// - Returns: true if the timer has fired once, false if it was cancelled or dropped, `nil` if it had not ended in
-    ///   time; it goes on.
-    /// - Throws: `CancellationError` at once if the awaiting task is cancelled; the timer is not touched.
-    public func finished(until deadline: ContinuousClock.Instant) async throws(CancellationError) -> Bool? {
-        try await core.finished(until: deadline)
-    }
-
     /// Suspends the task until the timer has ended and no handler runs, for `timeout` at most. What the handler did is
     /// visible.
     ///

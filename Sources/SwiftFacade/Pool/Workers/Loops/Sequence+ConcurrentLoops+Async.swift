@@ -26,20 +26,10 @@ extension Sequence where Element: Sendable {
         try await mapped("concurrentMap", maxConcurrency, forever, transform)!
     }
 
-    /// Works as the suspending `concurrentMap(maxConcurrency:_:)`, with a limit: no element is begun after `deadline`;
+    /// Works as the suspending `concurrentMap(maxConcurrency:_:)`, with a limit: after `timeout` no element is begun;
     /// those in progress are waited for.
     ///
     /// - Returns: `nil` if an element was not begun in time.
-    @inlinable
-    public func concurrentMap<Output: Sendable>(
-        maxConcurrency: Int? = nil,
-        until deadline: ContinuousClock.Instant,
-        _ transform: @escaping @Sendable (Element) async throws -> Output
-    ) async throws -> [Output]? {
-        try await mapped("concurrentMap", maxConcurrency, InterlockSync.deadline(at: deadline), transform)
-    }
-
-    /// Works as the suspending `concurrentMap(maxConcurrency:until:_:)`, for `timeout` at most.
     @inlinable
     public func concurrentMap<Output: Sendable>(
         maxConcurrency: Int? = nil,
@@ -58,20 +48,9 @@ extension Sequence where Element: Sendable {
         _ = try await mapped("concurrentForEach", maxConcurrency, forever, body)
     }
 
-    /// Works as the suspending `concurrentMap(maxConcurrency:until:_:)`, without results.
+    /// Works as the suspending `concurrentMap(maxConcurrency:timeout:_:)`, without results.
     ///
     /// - Returns: Whether every element was begun in time.
-    @inlinable
-    public func concurrentForEach(
-        maxConcurrency: Int? = nil,
-        until deadline: ContinuousClock.Instant,
-        _ body: @escaping @Sendable (Element) async throws -> Void
-    ) async throws -> Bool {
-        let limit = InterlockSync.deadline(at: deadline)
-        return try await mapped("concurrentForEach", maxConcurrency, limit, body) != nil
-    }
-
-    /// Works as the suspending `concurrentForEach(maxConcurrency:until:_:)`, for `timeout` at most.
     @inlinable
     public func concurrentForEach(
         maxConcurrency: Int? = nil,

@@ -21,27 +21,10 @@ extension Sequence where Element: Sendable {
         try Array(self).concurrentMap(on: pool, maxConcurrency: maxConcurrency, transform)
     }
 
-    /// Works as `concurrentMap(on:maxConcurrency:_:)`, with a limit: no element is begun after `deadline`; those in
+    /// Works as `concurrentMap(on:maxConcurrency:_:)`, with a limit: after `timeout` no element is begun; those in
     /// progress are waited for. An error of an element before all that were late is thrown.
     ///
     /// - Returns: `nil` if an element was not begun in time.
-    @_disfavoredOverload
-    @available(
-        *,
-        noasync,
-        message:
-            "it would block a thread of the cooperative pool; put `try await` before the call, in a function"
-    )
-    public func concurrentMap<Output: Sendable, Failure: Error>(
-        on pool: WorkerPool? = nil,
-        maxConcurrency: Int? = nil,
-        until deadline: ContinuousClock.Instant,
-        _ transform: @Sendable (Element) throws(Failure) -> Output
-    ) throws(Failure) -> [Output]? {
-        try limited(pool, maxConcurrency, InterlockSync.deadline(at: deadline), transform)
-    }
-
-    /// Works as `concurrentMap(on:maxConcurrency:until:_:)`, for `timeout` at most.
     @_disfavoredOverload
     @available(
         *,
@@ -74,26 +57,9 @@ extension Sequence where Element: Sendable {
         try Array(self).concurrentForEach(on: pool, maxConcurrency: maxConcurrency, body)
     }
 
-    /// Works as `concurrentMap(on:maxConcurrency:until:_:)`, without results.
+    /// Works as `concurrentMap(on:maxConcurrency:timeout:_:)`, without results.
     ///
     /// - Returns: Whether every element was begun in time.
-    @_disfavoredOverload
-    @available(
-        *,
-        noasync,
-        message:
-            "it would block a thread of the cooperative pool; put `try await` before the call, in a function"
-    )
-    public func concurrentForEach<Failure: Error>(
-        on pool: WorkerPool? = nil,
-        maxConcurrency: Int? = nil,
-        until deadline: ContinuousClock.Instant,
-        _ body: @Sendable (Element) throws(Failure) -> Void
-    ) throws(Failure) -> Bool {
-        try limited(pool, maxConcurrency, InterlockSync.deadline(at: deadline), body) != nil
-    }
-
-    /// Works as `concurrentForEach(on:maxConcurrency:until:_:)`, for `timeout` at most.
     @_disfavoredOverload
     @available(
         *,
