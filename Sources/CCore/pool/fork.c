@@ -54,8 +54,8 @@ static bool join_is_done(void *object) {
 static void join_will_sleep(void *object) {
     ilk_job *job = object;
     uint32_t forked = JOB_FORKED;
-    /* FJ3 release, pairs with FJ1 (acq_rel, the job has run): we are in the list of waits before the
-     * job's end looks for us. */
+    /* FJ3 release, pairs with FJ1 (acq_rel, the job has run): we are in the list of waits before the job's end looks
+     * for us. The pool's mutex, under which both are done, suffices for that. */
     (void)ilk_atomic_compare_exchange(&job->state, &forked, JOB_AWAITED, memory_order_release,
                                       memory_order_relaxed);
 }

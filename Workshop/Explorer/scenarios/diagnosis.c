@@ -227,6 +227,7 @@ EX_SCENARIO(order_proven_beside){
     .step_limit = 20000,
     .sc_bound = 2,
     .weak_bound = 2,
+    .stale_in_a_row = 8,
 };
 
 static void setup_read_order(void) {
@@ -248,6 +249,7 @@ EX_SCENARIO(order_proven_seen){
     .step_limit = 20000,
     .sc_bound = 2,
     .weak_bound = 2,
+    .stale_in_a_row = 8,
 };
 
 /* ---- An edge that changes ---- */
