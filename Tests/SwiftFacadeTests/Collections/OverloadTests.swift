@@ -25,7 +25,7 @@ import Testing
         "debugDescription": ["_ = x.debugDescription"], "description": ["_ = x.description"],
         "diagnose(_:)": ["try x.diagnose(.order)"],
         "drain()": ["_ = x.drain()"], "dropFirst(_:)": ["_ = x.dropFirst()", "_ = x.dropFirst(2)"],
-        "element(at:)": ["_ = x.element(at: 1)"],
+        "dropLast(_:)": ["_ = x.dropLast()", "_ = x.dropLast(2)"], "element(at:)": ["_ = x.element(at: 1)"],
         "encode(to:)": ["try x.encode(to: encoder)"], "first": ["_ = x.first"],
         "first(where:)": [
             "_ = x.first { $0 == 1 }", "_ = x.first(where: { $0 == 1 })", "_ = try x.first(where: refuse)",
@@ -67,6 +67,7 @@ import Testing
             "_ = x[0]", "x[0] = 1", "x[0] += 1", "_ = x[0..<1]", "_ = x[0...1]", "_ = x[1...]", "_ = x[...]",
             "x[0..<1].sort()", "x[...].sort()",
         ],
+        "suffix(_:)": ["_ = x.suffix(1)", "for _ in x.suffix(1) {}"],
         "swapAt(_:_:)": ["x.swapAt(0, 1)"],
         "update(at:_:)": ["x.update(at: 0) { $0 += 1 }"],
         "updateFirst(where:_:)": ["x.updateFirst { $0 == 1 } _: { $0 += 1 }"],

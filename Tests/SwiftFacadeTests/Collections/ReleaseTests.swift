@@ -172,12 +172,12 @@ private struct Tail: RangeExpression {
     static let readers = [
         "Change", "capacity", "changes(deliverOn:_:)", "changes()",
         "contains(_:)", "contains(where:)", "contains(key:)", "count", "customMirror", "debugDescription",
-        "description", "diagnose(_:)", "dropFirst(_:)", "element(at:)", "encode(to:)",
+        "description", "diagnose(_:)", "dropFirst(_:)", "dropLast(_:)", "element(at:)", "encode(to:)",
         "filter(_:)", "first", "first(where:)", "firstIndex(of:)", "firstIndex(where:)", "indices(of:)",
         "indices(where:)", "isDisjoint(with:)", "isEmpty", "isStrictSubset(of:)",
         "isStrictSuperset(of:)", "isSubset(of:)", "isSuperset(of:)", "keys", "last", "last(where:)",
         "lastIndex(of:)", "lastIndex(where:)", "makeIterator()", "prefix(_:)",
-        "randomElement()", "snapshot", "value(forKey:)",
+        "randomElement()", "snapshot", "suffix(_:)", "value(forKey:)",
         "value(forKey:default:)", "values", "withReadLock(_:)",
     ]
 

@@ -12,7 +12,7 @@ import Testing
     @Test func whatIsMadeOfTheWholeIsWhatDictionaryMakes() {
         let model = [1: 10, 2: 20, 3: 30]
         let dictionary = SafeDictionary(model)
-        #expect(dictionary.withReadLock { $0.mapValues(\.description) } == [1: "10", 2: "20", 3: "30"])
+        #expect(dictionary.snapshot.mapValues(\.description) == [1: "10", 2: "20", 3: "30"])
         #expect(dictionary.filter { key, _ in key != 2 } == [1: 10, 3: 30])
         #expect(dictionary.first.map { model[$0.key] == $0.value } == true)
         #expect(dictionary.randomElement().map { model[$0.key] == $0.value } == true)
@@ -209,7 +209,7 @@ private func children(_ collection: Any) -> [String] {
     func theAlgebraIsThatOfSets(others: [Int]) {
         let model: Set = [1, 2, 3]
         let set = SafeSet(model)
-        #expect(set.withReadLock { $0.union(others) } == model.union(others))
+        #expect(set.snapshot.union(others) == model.union(others))
         #expect(set.isSubset(of: others) == model.isSubset(of: others))
         #expect(set.isSuperset(of: others) == model.isSuperset(of: others))
         #expect(set.isStrictSubset(of: others) == model.isStrictSubset(of: others))

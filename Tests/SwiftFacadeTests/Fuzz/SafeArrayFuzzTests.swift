@@ -316,9 +316,9 @@ import Testing
                     try agreeByIdentity("the range", array[...index], Array(model[...index]))
                 }
                 try agreeByIdentity("the prefix", array.prefix(count + 1), Array(model.prefix(count + 1)))
-                let suffix = array.withReadLock { Array($0.suffix(count + 1)) }
-                try agreeByIdentity("the suffix", suffix, Array(model.suffix(count + 1)))
+                try agreeByIdentity("the suffix", array.suffix(count + 1), Array(model.suffix(count + 1)))
                 try agreeByIdentity("the rest", array.dropFirst(count), Array(model.dropFirst(count)))
+                try agreeByIdentity("the rest", array.dropLast(count), Array(model.dropLast(count)))
             case .rangeAssign:
                 array[range] = new
                 model.replaceSubrange(range, with: new)

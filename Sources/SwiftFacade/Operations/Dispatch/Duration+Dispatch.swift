@@ -20,8 +20,6 @@ extension DispatchTime {
 
     /// The moment `instant` on the monotonic clock; now where it has passed.
     static func at(_ instant: ContinuousClock.Instant) -> DispatchTime {
-        let now = ContinuousClock.now
-        // The way back to a distant past may not fit a duration.
-        return after(instant <= now ? .zero : now.duration(to: instant))
+        after(ContinuousClock.now.duration(to: instant))
     }
 }

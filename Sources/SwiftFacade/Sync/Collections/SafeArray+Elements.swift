@@ -134,9 +134,7 @@ extension SafeArray {
     /// An element chosen at random, or `nil` if there is none. O(1).
     @inlinable
     public func randomElement() -> Element? {
-        storage.read("randomElement") { state in
-            state.contents.randomElement()
-        }
+        storage.whileReading("randomElement") { storage.state.contents.randomElement() }
     }
 
     /// Whether an element satisfies `predicate` now. O(*n*), under the lock.

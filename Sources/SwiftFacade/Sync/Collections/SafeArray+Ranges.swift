@@ -71,12 +71,28 @@ extension SafeArray {
         copy("prefix", maximum) { $0.prefix(maximum) }
     }
 
+    /// The last `maximum` elements, or all if there are fewer. O(length of the answer).
+    ///
+    /// - Precondition: `maximum` is not negative.
+    @inlinable
+    public func suffix(_ maximum: Int) -> [Element] {
+        copy("suffix", maximum) { $0.suffix(maximum) }
+    }
+
     /// All but the first `count` elements. O(length of the answer).
     ///
     /// - Precondition: `count` is not negative.
     @inlinable
     public func dropFirst(_ count: Int = 1) -> [Element] {
         copy("dropFirst", count) { $0.dropFirst(count) }
+    }
+
+    /// All but the last `count` elements. O(length of the answer).
+    ///
+    /// - Precondition: `count` is not negative.
+    @inlinable
+    public func dropLast(_ count: Int = 1) -> [Element] {
+        copy("dropLast", count) { $0.dropLast(count) }
     }
 
     // MARK: Changing

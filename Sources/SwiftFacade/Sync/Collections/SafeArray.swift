@@ -85,8 +85,7 @@ public final class SafeArray<Element> {
         storage.whileReading("snapshot") { storage.state.contents }
     }
 
-    /// Runs `body` with the elements while holding the lock for reading, beside other readers. Copies nothing. What
-    /// makes a new array is called on them: `lines.withReadLock { Array($0.suffix(10)) }`.
+    /// Runs `body` with the elements while holding the lock for reading, beside other readers. Copies nothing.
     ///
     /// - Precondition: `body` does not call this array.
     /// - Returns: What `body` returns.

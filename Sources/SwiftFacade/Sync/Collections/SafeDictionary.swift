@@ -97,14 +97,13 @@ public final class SafeDictionary<Key: Hashable, Value> {
     // MARK: The whole
 
     /// The entries as they are now. O(1): the first write while the snapshot is alive copies the storage, once; writes
-    /// do not change the snapshot.
+    /// do not change the snapshot. New dictionaries are made of it: `hits.snapshot.mapValues(\.description)`.
     @inlinable
     public var snapshot: [Key: Value] {
         storage.whileReading("snapshot") { storage.state.contents }
     }
 
-    /// Runs `body` with the entries while holding the lock for reading, beside other readers. What makes a new
-    /// dictionary is called on them: `hits.withReadLock { $0.mapValues(\.description) }`.
+    /// Runs `body` with the entries while holding the lock for reading, beside other readers.
     ///
     /// - Precondition: `body` does not call this dictionary.
     /// - Returns: What `body` returns.

@@ -60,14 +60,13 @@ public final class SafeSet<Element: Hashable> {
     // MARK: The whole
 
     /// The members as they are now. O(1): the first write while the snapshot is alive copies the storage, once; writes
-    /// do not change the snapshot.
+    /// do not change the snapshot. New sets are made of it: `tags.snapshot.union(others)`.
     @inlinable
     public var snapshot: Set<Element> {
         storage.whileReading("snapshot") { storage.state.contents }
     }
 
-    /// Runs `body` with the members while holding the lock for reading, beside other readers. What makes a new set
-    /// is called on them: `tags.withReadLock { $0.union(others) }`.
+    /// Runs `body` with the members while holding the lock for reading, beside other readers.
     ///
     /// - Precondition: `body` does not call this set.
     /// - Returns: What `body` returns.

@@ -123,6 +123,7 @@ extension BoundedRunner {
         try await wrapped(label, "\(file):\(line)", until: moment(in: timeout), start)
     }
 
+    /// `wrap` with a moment, for tests too.
     func wrapped<Value: Sendable>(
         _ label: String,
         _ origin: String,
