@@ -174,7 +174,7 @@ static void group_will_sleep(void *object) {
     ilk_group *group = object;
     /* GR10 release, pairs with GR4 (acq_rel, leaving).
      * Carries: the worker in its pool's list of waits.
-     * If weaker: the last job finds the list without it. */
+     * If weaker: the last job finds the list without it; but for the pool's mutex, under which both are done. */
     ilk_atomic_fetch_or(&group->word, GROUP_WORKERS, memory_order_release);
 }
 

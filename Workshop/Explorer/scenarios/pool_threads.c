@@ -123,6 +123,7 @@ static void block_and_close_with_timer(void) {
     ilk_pool_close(s.pool);
     (void)!ilk_semaphore_wait_until(&s.semaphore, 5 * IDLE); /* time passes, in most schedules */
     ex_assert(ilk_pool_cancel(s.pool, &s.timer));
+    ex_assert(ilk_pool_wait_until(s.pool, ILK_FOREVER) == ILK_OK); /* before `end` closes it once more */
     end(s.pool);
 }
 EX_SCENARIO(spare_cancel){

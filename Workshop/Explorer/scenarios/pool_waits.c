@@ -81,6 +81,24 @@ EX_SCENARIO(others_deque){
     .weight = 2,
 };
 
+/* The third job comes while two threads have work, and is queued; then one of the two waits. */
+static void submit_one_that_waits_and_two_that_meet(void) {
+    ex_assert(submit(1, run_and_meet, &s.done));
+    ex_assert(submit(0, await_done, &s.group));
+    ex_assert(submit(2, run_and_meet, NULL));
+    await(&s.group);
+    end(s.pool);
+}
+EX_SCENARIO(place_passed_on){
+    .name = "pool-job-waits-beside-a-job-that-meets-the-next",
+    .claim = "a worker that waits leaves its place to a job that was queued before",
+    .setup = setup_two_of_three,
+    .threads = {submit_one_that_waits_and_two_that_meet, thread_0, thread_1, thread_2},
+    .check = check_accepted,
+    .step_limit = 8000,
+    .weight = 2,
+};
+
 /* ---- Idle ---- */
 
 static void run_and_submit_next(void *context) {

@@ -52,6 +52,10 @@ static inline void setup_two(void) {
     setup();
     s.pool = make(2, 2, 2);
 }
+static inline void setup_two_of_three(void) {
+    setup();
+    s.pool = make(2, 3, 2);
+}
 static inline void setup_two_kept_one(void) {
     setup();
     s.pool = make(2, 3, 1);

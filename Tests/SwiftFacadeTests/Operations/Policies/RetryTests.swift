@@ -49,6 +49,20 @@ import Interlock
         await eventually("all are freed") { living.living == 0 }
     }
 
+    /// The policy's own question cancels: there is no pause to end yet, and the one that follows is not begun.
+    @Test func aCancellationWhileAnAttemptIsJudgedEndsTheOperation() {
+        let kept = VisibleMutex<AsyncOperation<Int>?>(nil)
+        let policy = RetryPolicy(attempts: 5, backoff: .constant(.seconds(9)), clock: clock) { _ in
+            kept.withLock { $0.take() }?.cancel()
+            return true
+        }
+        let operation = make(.block, policy) { throw JobFailure(why: "once") }
+        kept.withLock { $0 = operation }
+        operation.start()
+        #expect(operation.isFinished)
+        #expect(throws: OperationCancelled(operation: "tried")) { try operation.result?.get() }
+    }
+
     /// A cancellation beside the end of an attempt, its pause, and the next attempt.
     @Test func whatIsCancelledBetweenTwoAttemptsIsFreed() async {
         let living = LifetimeCounter()
