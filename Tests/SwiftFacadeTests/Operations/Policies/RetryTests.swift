@@ -52,10 +52,15 @@ import Interlock
     /// The policy's own question cancels: there is no pause to end yet, and the one that follows is not begun.
     @Test func aCancellationWhileAnAttemptIsJudgedEndsTheOperation() {
         let kept = VisibleMutex<AsyncOperation<Int>?>(nil)
-        let policy = RetryPolicy(attempts: 5, backoff: .constant(.seconds(9)), clock: clock) { _ in
-            kept.withLock { $0.take() }?.cancel()
-            return true
-        }
+        let policy = RetryPolicy(
+            attempts: 5,
+            backoff: .constant(.seconds(9)),
+            clock: clock,
+            where: { _ in
+                kept.withLock { $0.take() }?.cancel()
+                return true
+            }
+        )
         let operation = make(.block, policy) { throw JobFailure(why: "once") }
         kept.withLock { $0 = operation }
         operation.start()
