@@ -117,6 +117,19 @@ func recorder(_ trace: Trace<String>) -> OperationObserver {
         #expect(trace.events == ["produced other"])
     }
 
+    @Test func whatHappensWhileAnObserverIsToldIsToldInOrder() async throws {
+        let operation = AsyncOperation<Int> { 1 }
+        var observer = recorder(trace)
+        observer.didStart = { [queue] _ in
+            for name in ["one", "two", "three"] {
+                operation.produce(AsyncOperation<Int>(name: name) { 2 }, on: queue)
+            }
+        }
+        operation.addObserver(observer)
+        operation.start()
+        #expect(trace.events == ["starting", "produced one", "produced two", "produced three", "finished"])
+    }
+
     // One thread tells the cancellation and is held up in it; the other ends the operation meanwhile.
     @Test func theEndIsToldAfterACancellationThatIsBeingTold() async throws {
         let (held, told, ended) = (Held(), Handshake(), Handshake())

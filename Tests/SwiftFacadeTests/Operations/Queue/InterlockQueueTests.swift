@@ -141,6 +141,19 @@ import Interlock
         #expect(crowd.total == 30 && (1...2).contains(crowd.most) && queue.limit == 2)
     }
 
+    // Its start returns long before it has finished, in most rounds.
+    @Test func anOperationOfAnotherClassKeepsItsPlaceUntilItHasFinished() async throws {
+        queue.limit = 1
+        let early = Counter()
+        for _ in 0..<100 {
+            let late = Late { for _ in 0..<50 { sched_yield() } }
+            queue.enqueue(late)
+            queue.job { if !late.isFinished { early.increment() } }
+        }
+        try await queue.wait()
+        #expect(early.value == 0)
+    }
+
     @Test func aLimitHoldsForJobsThatThePoolHasAndThatHaveNotBegun() async throws {
         let held = try HeldPool()
         let queue = InterlockQueue(pool: held.pool)
