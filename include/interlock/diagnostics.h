@@ -32,10 +32,10 @@
  * or for one by its own call (ilk_rwlock_observe …). For all means: those made by their init or create call after the
  * switch, or by ILK_RWLOCK_INIT, ILK_MUTEX_INIT or ILK_SEMAPHORE_INIT and first used after it. Locks that are plain
  * zero bits, and those in use before, are watched by their own call alone. Switched off again, a lock or a semaphore
- * leaves with its next call that may wait, a ring as it ends. Calls that may wait may allocate and block briefly for a
- * watched object, calls that give up may block briefly and make system calls; try_ calls do neither, so what a thread
- * takes by one is not noted before it has made a call that may wait, nor before such a call of what ILK_RWLOCK_INIT
- * and its kin have made.
+ * leaves with its next call that finds the tables free, a ring as it ends. Calls that may wait may allocate and block
+ * briefly for a watched object, calls that give up may block briefly and make system calls; try_ calls do not block,
+ * and make system calls only as they first meet an object, or let one leave. So what a thread takes by one is not noted
+ * before it has made a call that may wait, nor before such a call of what ILK_RWLOCK_INIT and its kin have made.
  *
  *   order       Reports two orders of taking locks that could make their threads wait for each other for ever, when
  *               the second is met, before the thread that meets it waits; and a thread about to wait for itself.

@@ -90,8 +90,8 @@ ILK_MUST_USE ilk_status ilk_mpmc_create(ilk_mpmc **out, size_t capacity, size_t 
  * reserved or shown. */
 void ilk_mpmc_destroy(ilk_mpmc *ring);
 
-/* Has diagnosis watch this ring alone: `what` are ILK_DIAGNOSE_ bits of <interlock/diagnostics.h>, 0 for none. Any
- * thread. ILK_NOMEM: not watched. */
+/* Has diagnosis watch this ring alone: `what` are ILK_DIAGNOSE_ bits of <interlock/diagnostics.h>, 0 for none of its
+ * own. Any thread. ILK_NOMEM: not watched. */
 ilk_status ilk_mpmc_observe(ilk_mpmc *ring, uint32_t what);
 
 /* Copies one element in: true when pushed, false when full (D) or closed. `element_size`, best a constant,

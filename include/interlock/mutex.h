@@ -57,8 +57,8 @@ ILK_BEGIN_DECLARATIONS
 
 /* Fields are private. All zero bits are a free mutex without priority inheritance. */
 typedef struct ilk_mutex {
-    ILK_ATOMIC(uint32_t) word; /* the owner's thread id, 0 free; bit 31: a waiter sleeps; bit 30: observed */
-    ILK_ATOMIC(uint32_t) settings; /* bit 0: priority inheritance; bits 1 and 31: diagnosis */
+    ILK_ATOMIC(uint32_t) word; /* the owner's thread id, 0 free; bit 31: a sleeper; bit 30: calls go slow */
+    ILK_ATOMIC(uint32_t) settings; /* bit 0: priority inheritance; bits 1 and 31: diagnosis; bit 2: awaited */
 } ilk_mutex;
 
 /* Initialises a free mutex without priority inheritance where it is defined, as zero bits do. Its first call goes slow,
@@ -73,8 +73,8 @@ typedef struct ilk_mutex {
  * pthread park backend) a mutex works without. */
 void ilk_mutex_init(ilk_mutex *mutex, bool priority_inheritance);
 
-/* Has diagnosis watch this mutex alone: `what` are ILK_DIAGNOSE_ bits of <interlock/diagnostics.h>, 0 for none. Any
- * thread. ILK_NOMEM: not watched. */
+/* Has diagnosis watch this mutex alone: `what` are ILK_DIAGNOSE_ bits of <interlock/diagnostics.h>, 0 for none of its
+ * own. Any thread. ILK_NOMEM: not watched. */
 ilk_status ilk_mutex_observe(ilk_mutex *mutex, uint32_t what);
 
 /* Takes the mutex; waits as long as it takes. Blocks; does not allocate; not in signal handlers.

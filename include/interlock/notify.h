@@ -53,8 +53,8 @@
  * there is a race with the consumer's calls, but where the hook has the consumer's part: from its arm on the thread
  * that armed makes no consumer's call, and the hook makes them all. Likewise pushes in a hook for room.
  *
- * An unarmed hook costs pushes and pops nothing beside the load of the flag for sleepers; for at most 1,024 elements
- * after an arm or a sleep each pays a fence. docs/rings.md draws the protocol.
+ * An unarmed hook costs pushes and pops nothing beside the load of the flag for sleepers; after an arm or a sleep
+ * each pays a fence: where membarrier(2) works, for at most 1,024 elements. docs/rings.md draws the protocol.
  */
 #ifndef INTERLOCK_NOTIFY_H
 #define INTERLOCK_NOTIFY_H

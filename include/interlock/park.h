@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The park layer: a thread sleeps on a 32-bit word while it holds an expected value, and is woken by address.
- * Every wait of the C core sleeps here, but for mutexes with priority inheritance. Linux parks in futex(2);
+ * The park layer: a thread sleeps on a 32-bit word while it holds an expected value, and is woken by address. Every
+ * wait of the C core for an object sleeps here, but for mutexes with priority inheritance. Linux parks in futex(2);
  * elsewhere, or with the pthread backend, a table of mutexes and condition variables has the same contract.
  *
  *     #include <interlock/park.h>

@@ -64,8 +64,9 @@
  *      other; beyond that, and between will_block and did_block, it runs none, and waits for ever where no other
  *      thread is left.
  *   H  fork(2): in the child a pool has no threads and is closed; destroy frees it. Jobs that had not begun do not run
- *      there; waits for groups have no end. A job that forks ends its child itself (exec, _exit). Where it returns
- *      there, or waits there for another worker, the child ends by exit(0); destroying the pool before is misuse.
+ *      there; waits for groups have no end. A job that forks ends its child itself (exec, _exit). Where the job that
+ *      was submitted returns there, or its loop waits there for another worker, the child ends by exit(0); joining
+ *      there what it forked before, and destroying the pool before, is misuse.
  *   I  Workers and the timers' thread hold all signals back but the synchronous ones (SIGSEGV, SIGBUS, SIGILL, SIGFPE,
  *      SIGTRAP, SIGSYS), whose handlers run in jobs. A job that ends its thread (pthread_exit), or throws through its
  *      function, is misuse and ends the process. Where the system cannot tell (a raw system call), the job's group
@@ -149,8 +150,8 @@ typedef struct ilk_pool_info {
 } ilk_pool_info;
 
 /* Makes a pool in `*out` and starts its kept threads. Allocates. ILK_OK: at least one thread runs. Where the system
- * refuses others, the pool says so in its info, and asks again with later submissions (after 10 ms, or at once where
- * all others are blocked). ILK_INVALID: more than ILK_POOL_MAX_THREADS; fewer max_threads than threads or
+ * refuses others, the pool says so in its info, and asks again with later submissions (10 ms after a refusal, or at
+ * once where all others are blocked). ILK_INVALID: more than ILK_POOL_MAX_THREADS; fewer max_threads than threads or
  * kept_threads; a stack_size above PTRDIFF_MAX. ILK_NOMEM: no memory, or no thread: none of that stack, perhaps. */
 ILK_MUST_USE ilk_status ilk_pool_create(ilk_pool **out, const ilk_pool_options *options);
 
@@ -169,7 +170,7 @@ void ilk_job_set_group(ilk_job *job, ilk_group *group);
 ILK_MUST_USE bool ilk_pool_submit(ilk_pool *pool, ilk_job *job) ILK_NONBLOCKING;
 
 /* Hands `count` jobs of one priority over, in the order of the array: all or none. Thread-safe; guarantee E. O(count),
- * one atomic step. False: refused, the pool is closed. Misuse: unlike priorities. */
+ * one atomic step, and one for each job of a group. False: refused, the pool is closed. Misuse: unlike priorities. */
 ILK_MUST_USE bool ilk_pool_submit_many(ilk_pool *pool, ilk_job *const *jobs, size_t count) ILK_NONBLOCKING;
 
 /* ---- Groups ---- */
@@ -188,7 +189,8 @@ ILK_MUST_USE bool ilk_group_follow(ilk_group *group, ilk_pool *pool, ilk_job *jo
 /* ---- Fork and join ---- */
 
 /* Offers `function(context)` to the other workers. The job must stay until join. Never refused, also in a closed pool.
- * On a thread that is not the pool's, join runs it. O(1), no allocation. */
+ * On a thread that is not the pool's, join runs it. O(1); wakes or starts a thread as a submission does (guarantee
+ * E). */
 void ilk_pool_fork(ilk_pool *pool, ilk_job *job, void (*function)(void *context), void *context)
     ILK_NONBLOCKING;
 

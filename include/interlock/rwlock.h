@@ -44,7 +44,7 @@
  *   F  try_ calls, unlocks and downgrade wait for nothing, not even for a thread preempted while it
  *      changes the queue: it hands on what they give up. They never allocate. They make no system call
  *      but to wake sleepers; while diagnosis watches the lock, or as it is first used where
- *      ILK_RWLOCK_INIT has made it; and, in try_write_lock, one membarrier(2) where readers leave the
+ *      ILK_RWLOCK_INIT or _INIT_PLAIN has made it; and, in try_write_lock, one membarrier(2) where readers leave the
  *      fence out: after many thousands of reads with hardly a write. (The pthread park backend's wake-up
  *      takes a mutex that is held for some instructions.) One exception: while a thread waits under the
  *      lock for a condition (condition.h), a writer that leaves judges, and takes short locks; a signal
@@ -67,10 +67,11 @@
  * between the two it is a deadlock (B), as is taking for writing what one holds. So is, once a writer has queued, a
  * reader that waits under its read lock for another thread that is about to read (by a join, a latch, a queue): that
  * thread waits for the writer, and the writer for the reader. Every build reports a wait without limit for oneself,
- * before it begins, where the thread wants to write and its slot shows the lock; a checked build for every lock that it
- * lists, but for an upgrade beside the thread's own counted read. The others hang in silence: in an ordinary build any
- * call without limit that waits for one's own write or upgradable lock does, for these 16 bytes do not name the owner.
- * A checked build, or diagnosis (docs/diagnosis.md), finds it.
+ * before it begins, where the thread's slot shows the lock, and it wants to write, or to read upgradable behind a
+ * writer; a checked build for every lock that it lists, but for an upgrade beside the thread's own counted read. That
+ * build also reports the wait under one's own read lock for the upgradable lock of another thread. The others hang in
+ * silence: in an ordinary build any call without limit that waits for one's own write or upgradable lock does, for
+ * these 16 bytes do not name the owner. A checked build, or diagnosis (docs/diagnosis.md), finds it.
  *
  * Signal handlers may make try_ calls, whatever they interrupted, if they unlock all that they took before they
  * return: else a share of their thread may be lost. They do not downgrade, and make waiting calls only where
@@ -81,11 +82,11 @@
  * there. What they held otherwise, waited for or were in a call on is memory that ilk_rwlock_init, called by the
  * thread that forked, makes a lock of (docs/fork.md).
  *
- * Allocation: no call uses malloc, with one exception. A thread gets reader slots, 256 bytes, in a read_lock or
- * write_lock, or one of their forms with a deadline; each further 32 threads that have them at a time map some
- * kilobytes for good, for later threads too. The exception: a copy of the library that is opened when the process
- * has made 32 pthread keys allocates there, once a thread. A reader without that memory is counted in the word.
- * See docs/rwlock.md.
+ * Allocation: no call uses malloc, with one exception. A thread gets reader slots, 256 bytes, in a read_lock,
+ * write_lock or upgrade, or one of their forms with a deadline; each further 32 threads that have them at a time map
+ * some kilobytes for good, for later threads too. The exception: a copy of the library that is opened when the process
+ * has made 32 pthread keys allocates there, once a thread. A reader without that memory is counted in the word. See
+ * docs/rwlock.md.
  *
  * Plain locks (ILK_RWLOCK_INIT_PLAIN, ilk_rwlock_init_plain) use no reader slots: readers are counted, and share
  * a cache line. No memory is got for a thread, and another thread than took the lock may give it up, in any
@@ -133,8 +134,8 @@ void ilk_rwlock_init_plain(ilk_rwlock *lock);
  * held or waited for. */
 void ilk_rwlock_destroy(ilk_rwlock *lock);
 
-/* Has diagnosis watch this lock alone: `what` are ILK_DIAGNOSE_ bits of <interlock/diagnostics.h>, 0 for none. Any
- * thread. ILK_NOMEM: not watched. */
+/* Has diagnosis watch this lock alone: `what` are ILK_DIAGNOSE_ bits of <interlock/diagnostics.h>, 0 for none of its
+ * own. Any thread. ILK_NOMEM: not watched. */
 ilk_status ilk_rwlock_observe(ilk_rwlock *lock, uint32_t what);
 
 /* Takes the lock for reading; waits as long as it takes. O(1).
@@ -171,8 +172,7 @@ static inline void ilk_rwlock_write_unlock(ilk_rwlock *lock);
  * no writer holds the lock. */
 static inline void ilk_rwlock_downgrade(ilk_rwlock *lock);
 
-/* Takes the lock for reading with the right to upgrade; waits as long as it takes. O(1), but O(blocks of slots)
- * where readers use slots. */
+/* Takes the lock for reading with the right to upgrade; waits as long as it takes. O(1). */
 static inline void ilk_rwlock_upgradable_lock(ilk_rwlock *lock);
 
 /* Takes the lock for reading with the right to upgrade; waits until `deadline_ns` at most (D). ILK_OK: taken.
@@ -183,7 +183,8 @@ ILK_MUST_USE ilk_status ilk_rwlock_upgradable_lock_until(ilk_rwlock *lock, uint6
 static inline void ilk_rwlock_upgradable_unlock(ilk_rwlock *lock);
 
 /* Turns an upgradable lock into a write lock; no writer comes in between. Waits for the present readers, goes
- * before queued writers, holds back new readers. Misuse: no thread holds the lock upgradable. */
+ * before queued writers, holds back new readers. O(1), but O(blocks of slots) where readers use slots. Misuse: no
+ * thread holds the lock upgradable. */
 static inline void ilk_rwlock_upgrade(ilk_rwlock *lock);
 
 /* Turns an upgradable lock into a write lock; waits for the present readers until `deadline_ns` at most. ILK_OK:

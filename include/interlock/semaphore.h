@@ -105,8 +105,8 @@ void ilk_semaphore_init_barging(ilk_semaphore *semaphore, uint32_t permits);
  * a thread is waiting. */
 void ilk_semaphore_destroy(ilk_semaphore *semaphore);
 
-/* Has diagnosis watch this semaphore alone: `what` are ILK_DIAGNOSE_ bits of <interlock/diagnostics.h>, 0 for none. Any
- * thread. ILK_NOMEM: not watched. */
+/* Has diagnosis watch this semaphore alone: `what` are ILK_DIAGNOSE_ bits of <interlock/diagnostics.h>, 0 for none of
+ * its own. Any thread. ILK_NOMEM: not watched. */
 ilk_status ilk_semaphore_observe(ilk_semaphore *semaphore, uint32_t what);
 
 /* Takes one permit; queues for it as long as it takes. Blocks; not a cancellation point. */

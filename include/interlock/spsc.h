@@ -95,8 +95,8 @@ ILK_MUST_USE ilk_status ilk_spsc_create(ilk_spsc **out, size_t capacity, size_t 
  * open, or elements are shown. */
 void ilk_spsc_destroy(ilk_spsc *ring);
 
-/* Has diagnosis watch this ring alone: `what` are ILK_DIAGNOSE_ bits of <interlock/diagnostics.h>, 0 for none. Any
- * thread. ILK_NOMEM: not watched. */
+/* Has diagnosis watch this ring alone: `what` are ILK_DIAGNOSE_ bits of <interlock/diagnostics.h>, 0 for none of its
+ * own. Any thread. ILK_NOMEM: not watched. */
 ilk_status ilk_spsc_observe(ilk_spsc *ring, uint32_t what);
 
 /* Copies one element in: true when pushed, false when full or closed. `element_size`, best a constant, must

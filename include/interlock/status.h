@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What a call answers that can end in more than one expected way. Misuse is never a status (diagnostics.h). No call of
- * a lock, a ring, a waiting primitive or the park layer changes errno, but where diagnosis writes a report or is
- * refused memory.
+ * a lock, a ring, a waiting primitive or the park layer changes errno, but where diagnosis writes a report, or
+ * diagnosis or a wait set is refused memory.
  *
  *     #include <interlock/spsc.h>
  *     #include <interlock/status.h>
@@ -29,7 +29,7 @@ ILK_BEGIN_DECLARATIONS
 typedef enum {
     ILK_OK,       /* done */
     ILK_TIMEDOUT, /* the deadline passed first: as if not called, but that a later wake-up may find no sleeper */
-    ILK_CLOSED,  /* the ring is closed: no more pushes, or closed and drained: no more pops */
+    ILK_CLOSED,  /* the ring or pool is closed: no more pushes, or closed and drained: no more pops */
     ILK_INVALID, /* an argument is outside what the call accepts; nothing was changed */
     ILK_NOMEM    /* memory could not be had; nothing was changed */
 } ilk_status;

@@ -85,9 +85,9 @@
  *
  * Cost. A ring that is in no set pays nothing. One that is pays when the set has found nothing and waits: the set's
  * fence (the first time membarrier(2), as for a sleeper), and of the other side some hundred nanoseconds for its next
- * operation, a system call if the set's thread sleeps, and for at most 1,024 elements a fence each. A wait is
- * O(members that may be ready), in any case O(answers); add and remove are O(members). docs/rings.md draws the
- * protocol.
+ * operation, a system call if the set's thread sleeps, and a fence each: where membarrier(2) works, for at most 1,024
+ * elements. A wait is O(members that may be ready), in any case O(answers); add and remove are O(members).
+ * docs/rings.md draws the protocol.
  *
  * Sources: Go's select, whose waiters queue at each channel; epoll(7), level-triggered; crossbeam's Select, which
  * leaves the operation to the caller.
@@ -119,8 +119,9 @@ ILK_MUST_USE ilk_status ilk_wait_set_create(ilk_wait_set **out);
 void ilk_wait_set_destroy(ilk_wait_set *set);
 
 /* Adds an end of `ring`: ILK_READABLE waits for elements, ILK_WRITABLE for room. Any thread, whatever its part of the
- * ring. A thread that waits goes by it at once. Blocks only for the set's own lock; allocates. ILK_INVALID: a member
- * has the key, or there is no such event. ILK_NOMEM: no memory. */
+ * ring. A thread that waits goes by it at once. Blocks for the set's own lock, which a waiting thread may have through
+ * a spin or a heavy fence, and for a short one of a table; allocates. ILK_INVALID: a member has the key, or there is no
+ * such event. ILK_NOMEM: no memory. */
 ILK_MUST_USE ilk_status ilk_wait_set_add_spsc(ilk_wait_set *set, ilk_spsc *ring, ilk_ring_event event,
                                               void *key);
 ILK_MUST_USE ilk_status ilk_wait_set_add_mpmc(ilk_wait_set *set, ilk_mpmc *ring, ilk_ring_event event,
@@ -130,8 +131,8 @@ ILK_MUST_USE ilk_status ilk_wait_set_add_mpmc(ilk_wait_set *set, ilk_mpmc *ring,
 ILK_MUST_USE ilk_status ilk_wait_set_add_semaphore(ilk_wait_set *set, ilk_semaphore *semaphore, void *key);
 ILK_MUST_USE ilk_status ilk_wait_set_add_latch(ilk_wait_set *set, ilk_latch *latch, void *key);
 
-/* Removes the member with this key (C, D): false if there is none. Any thread, also while another waits. Blocks while
- * another thread notifies the member or probes it. */
+/* Removes the member with this key (C, D): false if there is none. Any thread, also while another waits. Blocks for the
+ * same locks, and while another thread notifies the member or probes it. */
 bool ilk_wait_set_remove(ilk_wait_set *set, void *key);
 
 /* Waits until a member is ready, a wake comes, or `deadline_ns`. ILK_OK: `*count` keys of ready members stand in

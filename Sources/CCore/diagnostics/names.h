@@ -9,7 +9,7 @@
 /* How many of the first bytes of `name`, `most` at most, do not end inside a UTF-8 character. */
 int ilk__name_cut(const char *name, int most);
 
-/* Forgets the name of `object`, which ends, so that the next at the same address does not inherit it. One relaxed load
+/* Forgets the name of `object`, which ends, so that the next at the same address does not inherit it. Two loads
  * where nothing has a name. */
 void ilk__name_forget(const void *object);
 

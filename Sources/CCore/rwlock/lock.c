@@ -96,13 +96,17 @@ static bool enter_if_admitted(ilk_rwlock *lock, enum ilk__rwlock_kind kind, cons
 
 /* A wait without limit for the calling thread itself. A held read lock may be taken again while no thread
  * waits, so a checked build reports that here, not where it is taken. An upgrade holds the lock once by
- * rights. */
+ * rights; an upgradable lock under one's own read lock waits for oneself where a writer waits in between. */
 static void report_wait_for_self(const ilk_rwlock *lock, enum ilk__rwlock_kind kind, uint64_t deadline_ns,
                                  const char *call) {
     if (deadline_ns == ILK_FOREVER) {
         ilk__conditions_report_wait(lock, call);
     }
-    bool reads = kind != ILK__READ && ilk__slot_is_mine(lock);
+    const bool waits_for_readers =
+        kind == ILK__WRITE || kind == ILK__UPGRADE ||
+        (kind == ILK__UPGRADABLE &&
+         (ilk__rwlock_probe(lock) & (ILK__RWLOCK_WRITER | ILK__RWLOCK_READERS_HELD)) != 0);
+    bool reads = waits_for_readers && ilk__slot_is_mine(lock);
     if (deadline_ns == ILK_FOREVER && (reads || (kind != ILK__UPGRADE && ilk__held_by_me(lock)))) {
         ilk__misuse(call, lock, "the calling thread would wait for itself: it %s the lock already",
                     reads ? "reads under" : "holds");

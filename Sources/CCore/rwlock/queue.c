@@ -4,6 +4,7 @@
  */
 #include "rwlock/queue.h"
 
+#include "rwlock/report.h"
 #include <stddef.h>
 
 static void move_list(struct ilk__rwlock_list *from, struct ilk__rwlock_list *to) {
@@ -136,6 +137,9 @@ struct ilk__rwlock_plan ilk__rwlock_plan(const ilk_rwlock *lock, uint32_t word, 
         plan.next = (plan.next & ~ILK__RWLOCK_UPGRADABLE) | ILK__RWLOCK_WRITER;
     }
     if (plan.all_readers) {
+        if (queue->reader_count > (~word & ILK__RWLOCK_READERS) / ILK__RWLOCK_ONE_READER) {
+            ilk__rwlock_misuse("ilk_rwlock_read_lock", lock, word, "more readers than the lock can count");
+        }
         plan.next += queue->reader_count * ILK__RWLOCK_ONE_READER;
     }
     if (plan.first_exclusive) {

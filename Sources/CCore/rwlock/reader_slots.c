@@ -10,7 +10,7 @@
  *                                 a writer about to sleep, where membarrier is refused
  *   owner_fences                  0 -> 1 after FENCED, by the same thread, once the owner must have seen it
  *   taken                         0 -> 1 a thread that takes the block (compare-and-swap); 1 -> 0 the owner
- *                                 as it ends
+ *                                 as it ends, or has no exit hook; a child of fork
  *   the count of blocks           + 1 by a thread that found none free (compare-and-swap from the count it
  *                                 walked)
  *   the link to the next chunk    NULL -> a chunk, by a thread about to raise the count past the last

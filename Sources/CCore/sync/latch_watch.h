@@ -4,8 +4,8 @@
  * notifies the watchers of its address.
  *
  *     set                                       opener
- *       joins the watchers                        subtracts; arrives at 0, and the mark was up:
- *       counts itself (begin)                       wakes sleepers by address
+ *       counts itself (begin)                     subtracts; arrives at 0, and the mark was up:
+ *       joins the watchers                          wakes sleepers by address
  *       raises the mark; open? ready                watched latches counted? notifies watchers by address
  *
  * Must not happen: the set finds the latch shut, and the opener no mark or no count. Mark and latch are one word; the

@@ -9,7 +9,8 @@
  *
  * Queues and waiters change under the bucket's lock only. A thread that has excluded every other that would join or
  * leave the queue of an address (it holds a lock for writing) may walk its waiters without the bucket's lock.
- * Must not happen: the primitive's mark is down and its queue is not empty. The mark changes under the bucket's lock.
+ * Must not happen, of waiters for a condition: the mark is down and the queue is not empty. That mark changes under the
+ * bucket's lock. (Watchers stay while theirs is down: wait/watchers.h.)
  *
  * Fork. The waiters of other threads do not exist in the child: every bucket begins anew. Marks may stay up there: a
  * thread that finds one without a queue takes it down.

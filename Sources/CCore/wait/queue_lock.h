@@ -27,7 +27,8 @@
  * Must not happen: the share is given up, the queue released, and a waiter that now fits stays queued. Both
  * steps are read-modify-writes of one word.
  *
- * The holder waits for nothing: tens of nanoseconds. While the system keeps it off its core, lockers sleep.
+ * The holder waits for nothing: tens of nanoseconds; but for a wait set's, through a spin or a heavy fence. While the
+ * system keeps it off its core, lockers sleep.
  */
 #ifndef INTERLOCK_WAIT_QUEUE_LOCK_H
 #define INTERLOCK_WAIT_QUEUE_LOCK_H

@@ -204,6 +204,29 @@ static void upgrade_beside_a_reader(ilk_rwlock *lock) {
     actor_leave(&writer);
 }
 
+/* The other's upgradable lock will be given up: no wait for oneself. */
+static void read_then_wait_for_upgradable(void *context) {
+    ilk_rwlock *lock = context;
+    ilk_rwlock_read_lock(lock);
+    ilk_rwlock_upgradable_lock(lock);
+    ilk_rwlock_upgradable_unlock(lock);
+    ilk_rwlock_read_unlock(lock);
+}
+
+TEST(a_reader_in_a_slot_waits_for_the_upgradable_lock_of_another_thread) {
+    skip_if(IS_CHECKED, "a checked build reports the wait");
+    ilk_rwlock lock = ILK_RWLOCK_INIT;
+    move_to_slots(&lock);
+    struct actor other;
+    actor_enter(&other, &lock, UPGRADABLE);
+    struct thread thread;
+    thread_start(&thread, read_then_wait_for_upgradable, &lock);
+    thread_await_sleep(&thread);
+    actor_leave(&other);
+    thread_join(&thread);
+    ilk_rwlock_destroy(&lock);
+}
+
 static void upgrade_beside_nothing_but_a_reader(ilk_rwlock *lock) {
     struct actor reader, upgradable;
     actor_enter(&reader, lock, READ);

@@ -103,6 +103,27 @@ TRIPLE(write_upgrade_downgrade, write, upgrade, write_then_read);
 TRIPLE(read_upgrade_write_until, read, upgrade, write_until);
 TRIPLE(read_write_upgrade_until, read, write, upgrade_until);
 
+/* ---- As many readers as the word can count ---- */
+
+static void full(void) {
+    start_in(ILK__RWLOCK_READERS, false);
+}
+static void write_late(void) {
+    ex_assert(ilk_rwlock_write_lock_until(&s.lock, SOON) == ILK_TIMEDOUT);
+}
+static void read_behind_the_writer(void) {
+    if ((ilk_atomic_load(&s.lock.word, memory_order_relaxed) & ILK__RWLOCK_READERS_HELD) != 0) {
+        read();
+    }
+}
+EX_SCENARIO(one_reader_more){
+    .name = "rwlock-full-write_until-read",
+    .claim = "a reader in the queue that the lock cannot count is reported as the writer before it gives up",
+    .setup = full,
+    .threads = {write_late, read_behind_the_writer},
+    .finds = EX_MISUSE,
+};
+
 EX_MUST_REACH(states){
     {"rwlock-*read_until",
      {EX_LOCK_READER_WAITS, EX_LOCK_TO_READERS, EX_LOCK_LATE_AND_LET_IN, EX_QUEUE_LOCK_SLEEPS}},

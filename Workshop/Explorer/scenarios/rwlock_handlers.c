@@ -118,8 +118,8 @@ EX_SCENARIO(leaving_slots){
  *     slot = lock, unfenced
  *                                 slot names the lock:
  *                                 1 further; the word           WRITER, with its own fence alone; the slot
- * Must not happen: the handler sees no WRITER, and the writer no slot. It begins with the reader's store: from the first
- * line too few schedules come so far. */
+ * Must not happen: the handler sees no WRITER, and the writer no slot. It begins with the reader's store: from the
+ * first line too few schedules come so far. */
 static void announce_unfenced_and_handle(void) {
     have_block();
     ilk__read_section section = {ilk__my_slots(), ilk__rwlock_slot_number(&s.lock)};

@@ -3,7 +3,8 @@
  * The asymmetric fence: two threads that each store, fence and load the other's variable must not both miss
  * the other's store. The frequent side executes a light fence: with membarrier(2) it is a compiler barrier. The
  * rare side executes a heavy fence: membarrier(2), a system call that makes every running thread of the process
- * execute a fence. Where membarrier is missing or refused, both are fences of their own thread. A constructor in
+ * execute a fence. Where membarrier is missing or refused, both are fences of their own thread; the core's own frequent
+ * sides keep the barrier and are sent through a fence by a flag instead (wait/fence.h). A constructor in
  * wait/fence.c chooses before main; the choice changes once at most, when a sandbox refuses membarrier later.
  *
  * Source: Linux membarrier(2), MEMBARRIER_CMD_PRIVATE_EXPEDITED; the names are those of folly and P1202.

@@ -9,7 +9,7 @@
  *   bit 2   HAS_WAITERS      the queue is not empty. Changes under bit 0. Unlocking goes slow.
  *   bit 3   READERS_HELD     a writer or an upgrade is queued: new readers queue (guarantee B). Changes under
  *                            bit 0.
- *   bit 4   OBSERVED         every call goes slow, where diagnosis lives.
+ *   bit 4   OBSERVED         every call that reads the word goes slow, where diagnosis lives.
  *   bit 5   FENCE_FREE       with SLOTS only: readers enter slots without a fence, a writer pays a membarrier
  *                            before it probes them. Set by a reader, cleared by a writer that holds the lock
  *                            and has paid.
