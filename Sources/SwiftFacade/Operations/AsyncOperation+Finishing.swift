@@ -10,8 +10,8 @@ extension AsyncOperation {
     /// Ends the operation with `outcome`.
     ///
     /// May be called any number of times: the first call decides. Before the start the outcome is only recorded, and
-    /// the work will not run. Blocks only as long as the handlers that run here: ``onFinish(_:)`` and ``onChange(_:)``,
-    /// and `onChange` of those that become ready.
+    /// the work will not run. Blocks only as long as the handlers that run here: ``onFinish(_:)``, ``onChange(_:)``
+    /// and observers, and `onChange` of those that become ready.
     ///
     /// Meant for subclasses and for what their work calls, from any thread. It is public because Swift has no access
     /// for subclasses of other modules alone.

@@ -12,7 +12,7 @@ public enum OperationState: Sendable, Hashable {
     case waiting
     /// Waits for its queue only: no dependency is left, or it was cancelled.
     case ready
-    /// Its work has begun.
+    /// It was started. Delays, conditions and categories come before its work.
     case executing
     /// It has its result.
     case finished
@@ -22,7 +22,7 @@ public enum OperationState: Sendable, Hashable {
 public enum OperationEvent: Sendable, Hashable {
     /// The last unfinished dependency has ended.
     case ready
-    /// The work begins.
+    /// It was started; its work may still wait for a delay, a condition or a category, and be refused.
     case executing
     /// It was asked to stop.
     case cancelled

@@ -145,7 +145,8 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
     /// Begins the work, or ends the operation with what was recorded before.
     ///
     /// A queue calls it; an operation in no queue is started once by hand, when ready. Starting a finished one does
-    /// nothing; any other start is misuse. A plain closure has run, on the calling thread, when this returns.
+    /// nothing; any other start is misuse. A plain closure has run, on the calling thread, when this returns,
+    /// unless a delay, a condition, a category or a suspended group comes before it, or it is run again after a pause.
     public final override func start() {
         if !isFreeOfDependencies && !isCancelled {
             let sentence =
@@ -200,8 +201,9 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
     /// A suspended queue starts nothing, cancelled operations included. Resume a queue before you drop it: otherwise it
     /// and its operations keep each other, unfinished, for as long as the process.
     ///
-    /// The first call runs the ``onChange(_:)`` and ``onCancel(_:)`` handlers before it returns, and blocks no longer
-    /// than they do.
+    /// The first call runs the ``onChange(_:)`` and ``onCancel(_:)`` handlers and the observers before it returns,
+    /// where it ends the operation the ``onFinish(_:)`` hooks as well, and those of what it thereby cancels upstream.
+    /// It blocks no longer than they do.
     public final override func cancel() {
         // A queue may have started and ended it before this call comes to leave the upstream.
         let (cancel, listeners, upstream) = record.withLock {

@@ -165,11 +165,17 @@ import Testing
         let semaphore = FIFOSemaphore(permits: 1)
         onThreads(1) { _ in
             #expect(throws: Failed.self) { try semaphore.withPermit { throw Failed() } }
+            #expect(throws: Failed.self) { try semaphore.withPermit(until: .now) { throw Failed() } }
+            #expect(throws: Failed.self) { try semaphore.withPermit(timeout: .zero) { throw Failed() } }
             #expect(semaphore.withPermit { semaphore.value } == 0)
         }
         await #expect(throws: Failed.self) { try await semaphore.withPermit { throw Failed() } }
         await #expect(throws: Failed.self) {
             try await semaphore.withPermit { () async throws(Failed) in throw Failed() }
+        }
+        await #expect(throws: Failed.self) { try await semaphore.withPermit(until: .now) { throw Failed() } }
+        await #expect(throws: Failed.self) {
+            try await semaphore.withPermit(timeout: .zero) { throw Failed() }
         }
         #expect(semaphore.value == 1)
     }

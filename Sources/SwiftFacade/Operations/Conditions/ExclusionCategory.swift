@@ -34,11 +34,11 @@ public struct ExclusionCategory: Sendable, Hashable, CustomStringConvertible {
         self.limit = limit
     }
 
-    /// The operations that hold the category, by name, first come first. The answer may be old.
+    /// The operations that hold the category and all their others, by name, first come first. The answer may be old.
     public var holders: [String] { ExclusionRegistry.names(in: name, holding: true) }
 
-    /// The operations that wait for the category, by name, in the order in which they will get it. The answer may be
-    /// old.
+    /// The operations that hold the category and wait for another of theirs, and then those that wait for it in the
+    /// order in which they will get it, by name. The answer may be old.
     public var waiters: [String] { ExclusionRegistry.names(in: name, holding: false) }
 
     /// The name.

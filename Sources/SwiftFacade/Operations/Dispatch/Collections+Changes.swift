@@ -10,8 +10,8 @@ extension SafeArray where Element: Sendable {
     /// does; allocates.
     ///
     /// The change is visible to `handler`, which runs outside the lock and may read and change the array. Handlers of
-    /// one subscription run one at a time, also on a concurrent queue. The changes of ``withWriteLock(_:)`` and of the
-    /// verbs with closures are announced as one replacement. A change that leaves `Equatable` elements equal is not
+    /// one subscription run one at a time, also on a concurrent queue. The changes of ``withWriteLock(_:)`` are
+    /// announced as one. A change that leaves `Equatable` elements equal is not
     /// announced.
     ///
     /// Writers copy each change for each observer; a verb for the whole array copies the storage once. Changes are kept

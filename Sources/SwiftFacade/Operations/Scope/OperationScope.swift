@@ -52,7 +52,7 @@ public final class OperationScope: Sendable {
     }
 
     /// Cancels what runs and what waits, and takes nothing more. The scope's call throws `CancellationError` if nothing
-    /// failed before.
+    /// failed before, and with ``FailurePolicy/runAll`` in any case.
     public func cancelAll() {
         ledger.closeCancelled()
         ledger.cancelAll()
@@ -108,7 +108,8 @@ public final class OperationScope: Sendable {
 ///   - isolation: The task stays on its actor.
 ///   - body: given the scope, which takes nothing after the call.
 /// - Returns: the closure's result. What the operations did is visible.
-/// - Throws: the first error; `CancellationError` where the task was cancelled before anything failed.
+/// - Throws: the first error; `CancellationError` where the task was cancelled before anything failed, and with
+///   ``FailurePolicy/runAll`` wherever it was cancelled.
 @discardableResult
 public func withOperations<Result: Sendable>(
     on queue: OperationQueue? = nil,
@@ -126,7 +127,8 @@ public func withOperations<Result: Sendable>(
 /// calling task cancels all of them.
 ///
 /// - Returns: the closure's result. What the operations did is visible.
-/// - Throws: the first error; `CancellationError` where the task was cancelled before anything failed.
+/// - Throws: the first error; `CancellationError` where the task was cancelled before anything failed, and with
+///   ``FailurePolicy/runAll`` wherever it was cancelled.
 @discardableResult
 public func withOperations<Result: Sendable>(
     on queue: InterlockQueue,

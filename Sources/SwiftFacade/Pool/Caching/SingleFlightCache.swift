@@ -39,8 +39,8 @@ import InterlockSync
 /// **Computations that ask for each other's values** in a cycle would wait for ever; the question that would close the
 /// cycle throws ``CircularComputation``, across caches too, whether it blocks or suspends. A question is known to be
 /// part of a computation on its own thread or task, in a task started there (not by `Task.detached`), in a closure
-/// given to `concurrentMap`, or in one given to `GCD.run` and awaited. A cycle through any other thread or queue is
-/// not seen and waits for ever.
+/// given to a loop (`concurrentMap` and its kin), or given to ``WorkerPool``'s `run`, `BoundedRunner.run`, `GCD.run` or
+/// `GCD.sync` with a limit, and waited for. A cycle through any other thread or queue is not seen and waits for ever.
 ///
 /// Every method is thread-safe. A question for a kept value runs beside others, as a reader of the cache's lock, and
 /// reads the clock only where there is a `maximumAge`; ``cachedValue(forKey:)`` and the blocking question allocate

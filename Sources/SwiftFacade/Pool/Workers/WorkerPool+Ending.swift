@@ -18,8 +18,9 @@ extension WorkerPool {
     ///
     /// `caller` is given the closures of ``submit(priority:_:)`` and ``WorkerGroup``, by this call and by the pool's
     /// threads, several at a time. A `run(priority:_:)`, a loop from a task or a delayed task that has not begun ends
-    /// with ``WorkerPoolError/closed(pool:)``. Parts of tasks run on ``shared``. If there are several calls, the first
-    /// one's `caller` is used; it is released when the pool has ended.
+    /// with ``WorkerPoolError/closed(pool:)``, which a blocking `run` has in ``WorkerPoolRunError/notRun(_:)``. Parts
+    /// of tasks run on ``shared``. If there are several calls, the first one's `caller` is used; it is released when
+    /// the pool has ended.
     ///
     /// - Precondition: The pool is not ``shared`` or ``blocking``. `caller` does not wait for the end of the pool,
     ///   which comes after it.

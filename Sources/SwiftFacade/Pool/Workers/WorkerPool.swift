@@ -51,7 +51,8 @@ public final class WorkerPool: Sendable {
     ///
     /// - Parameters:
     ///   - name: The name of the threads, followed by a number; the system shows 15 bytes.
-    ///   - threads: How many run jobs at a time, from 1 to 1,024; `nil`: as many as the machine has processors.
+    ///   - threads: How many run jobs at a time, from 1 to 1,024; `nil`: as many as the process has
+    ///     processors.
     ///   - maximumThreads: How many there are with those whose jobs are blocked; `nil`: `threads` + 64.
     ///   - keptThreads: How many stay when they are idle; `nil`: `threads`. One stays in any case.
     ///   - idleTime: After how long an idle thread beyond those ends; `nil`: ten seconds.
@@ -119,7 +120,8 @@ public final class WorkerPool: Sendable {
 
     // MARK: The pools of the process
 
-    /// The pool of the process, with a thread for each processor. It is made when it is first used, and is not closed.
+    /// The pool of the process, with a thread for each of its processors. It is made when it is first used, and is not
+    /// closed.
     ///
     /// If the system gives it no thread, that is reported and ends the process.
     public static let shared = permanent("shared", nil) ?? noThread("WorkerPool.shared")
@@ -169,9 +171,9 @@ public final class WorkerPool: Sendable {
     /// May be nested. On a thread of no pool, only runs `body`. May be called in a task: `body` does not suspend.
     ///
     /// Interlock's own blocking waits do this by themselves: for operations, jobs, queues, groups, runners, cached
-    /// values, work of another pool, the end of a thread or a pool, ``FIFOSemaphore``, ``Barrier``, and `GCD.sync` with
-    /// a limit. Its locks, ``Latch``, its rings, the post to a full ``WorkerThread`` and `GCD.sync` without a limit do
-    /// not: they hold their worker.
+    /// values, work of another pool, the end of a thread or a pool, a predicate under a lock (`when:`),
+    /// ``FIFOSemaphore``, ``Barrier``, ``Select``, and `GCD.sync` with a limit. Taking a lock, ``Latch``, its rings,
+    /// the post to a full ``WorkerThread`` and `GCD.sync` without a limit do not: they hold their worker.
     ///
     /// - Returns: What `body` returns.
     /// - Throws: What `body` throws.

@@ -102,8 +102,9 @@ public final class SafeArray<Element> {
     /// Runs `body` with the elements in place while holding the lock for writing: its steps are one step to other
     /// threads.
     ///
-    /// Without a snapshot nothing is copied. Observers receive one replacement: from the first to the last element that
-    /// differs if elements are `Equatable`, of everything otherwise. An observed array is copied once.
+    /// Without a snapshot nothing is copied. Observers receive one change: a replacement, of everything, or if elements
+    /// are `Equatable` from the first to the last that differs, where that may be an insertion or a removal. An
+    /// observed array is copied once.
     ///
     /// - Precondition: `body` does not call this array.
     /// - Returns: What `body` returns.

@@ -29,10 +29,10 @@ import Darwin
 /// at exit, as JSON or as a page by the name's ending.
 ///
 /// Watched are ``ReadWriteLock``, ``SharedReadWriteLock``, the collections, ``FIFOSemaphore``,
-/// ``PriorityInheritingMutex``, the rings, waits for a ``Latch`` or ``Barrier``, and waits for operations, jobs and a
-/// ``WorkerGroup``. Of dispatch queues, the serial ones that ``GCD`` made are watched: a `GCD.sync` without a limit
-/// asks for its queue, and what the helpers of ``GCD``, groups, runners and timers run on a queue holds it. A task that
-/// suspends holds up no thread: it is not seen.
+/// ``PriorityInheritingMutex``, the rings, waits for a ``Latch``, and waits for operations, jobs and a ``WorkerGroup``.
+/// Of dispatch queues, the serial ones that ``GCD`` made are watched: a `GCD.sync` without a limit asks for its queue,
+/// and what the helpers of ``GCD``, groups, runners and timers run on a queue holds it. A task that suspends holds up
+/// no thread: it is not seen.
 ///
 /// Every call is thread-safe. `docs/diagnosis.md` works through an example of each kind of trouble.
 public enum Diagnostics {

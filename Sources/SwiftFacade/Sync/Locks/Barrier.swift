@@ -35,7 +35,7 @@ public final class Barrier: Sendable {
     /// A barrier for `parties`. Allocates.
     ///
     /// - Precondition: `parties` is from 1 to 4,294,967,295; another number is reported and ends the process.
-    /// - Parameter name: For messages, and for that report.
+    /// - Parameter name: For messages of the program, and for that report.
     public init(parties: Int, name: String? = nil) {
         guard parties >= 1, parties <= Int(UInt32.max) else {
             misuse(

@@ -76,7 +76,8 @@ public struct ReadWriteLock<Value: ~Copyable>: ~Copyable {
     }
 
     /// Runs `body` with the value while holding the lock for reading, beside other readers. Thread-safe; blocks while a
-    /// writer holds the lock or waits for it; allocates in debug builds only.
+    /// writer holds the lock or waits for it; allocates in debug builds only, but
+    /// that a thread gets reader slots, for which memory is mapped once for 32 threads.
     ///
     /// - Precondition: The thread does not hold this lock.
     /// - Parameter body: Borrows the value; sees what earlier writers did.
@@ -93,7 +94,8 @@ public struct ReadWriteLock<Value: ~Copyable>: ~Copyable {
     }
 
     /// Runs `body` with the value in place while holding the lock for writing, alone. Thread-safe; blocks while another
-    /// thread holds the lock; allocates in debug builds only.
+    /// thread holds the lock; allocates in debug builds only, but
+    /// that a thread gets reader slots, for which memory is mapped once for 32 threads.
     ///
     /// - Precondition: The thread does not hold this lock.
     /// - Parameter body: Changes the value in place; sees what earlier holders did, and later holders see what it does.

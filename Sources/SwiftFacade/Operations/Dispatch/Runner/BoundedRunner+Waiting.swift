@@ -22,7 +22,8 @@ extension BoundedRunner {
         _ = core.block(until: forever)
     }
 
-    /// Blocks until the runner has no job, for `timeout` at most. A call by one of its own jobs is misuse.
+    /// Blocks until the runner has no job, for `timeout` at most. A call by one of its own jobs
+    /// waits as long, for itself.
     ///
     /// - Returns: whether the runner was idle.
     @available(*, noasync, message: "it blocks the thread; use `try await waitUntilIdle(timeout:)`")
