@@ -118,7 +118,7 @@ extension MPMCRing where Element: ~Copyable {
 }
 
 /// Takes elements, each for one of several loops, until the ring is closed and drained, or the task is cancelled and
-/// no element is there; throws ``closingError``.
+/// would have to wait; throws ``closingError``.
 extension MPMCRing: AsyncSequence {
     /// An iterator.
     public func makeAsyncIterator() -> AsyncIterator {
@@ -135,8 +135,8 @@ extension MPMCRing: AsyncSequence {
             self.ring = ring
         }
 
-        /// The next element, or `nil` once the ring is closed and drained, or empty and the task cancelled. Suspends
-        /// the task.
+        /// The next element, or `nil` once the ring is closed and drained, or the task is cancelled and would have to
+        /// wait. Suspends the task.
         ///
         /// - Throws: The ring's ``closingError``, once it is drained.
         @inlinable

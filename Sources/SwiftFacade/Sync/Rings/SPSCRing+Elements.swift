@@ -16,8 +16,8 @@ extension SPSCRing.Consumer {
     /// Task { for try await frame in frames { show(frame) } }
     /// ```
     ///
-    /// The loop ends once the ring is closed and drained, by the error it was closed with, if any, or once it is
-    /// empty and the task cancelled.
+    /// The loop ends once the ring is closed and drained, by the error it was closed with, if any, or where it
+    /// would have to wait in a cancelled task.
     /// Then the consumer goes, which closes the ring.
     public consuming func elements() -> SPSCRing<Element>.Elements {
         SPSCRing<Element>.Elements(self)
@@ -62,8 +62,8 @@ extension SPSCRing where Element: Copyable {
                 self.consumer = consumer
             }
 
-            /// The next element, or `nil` once the ring is closed and drained, or empty and the task cancelled.
-            /// Suspends the task.
+            /// The next element, or `nil` once the ring is closed and drained, or the task is cancelled and would have
+            /// to wait. Suspends the task.
             ///
             /// - Precondition: No other call is waiting. A second, of another task on the same actor, is reported and
             ///   ends the process.
