@@ -135,7 +135,14 @@ static const char *last_part(const char *path) {
 static bool find_frame(const void *frame, struct module *module) {
     /* A return address may be the first of the next function. */
     module->address = (uintptr_t)frame - 1;
-    return frame != NULL && dl_iterate_phdr(find_module, module) != 0;
+    if (frame == NULL) {
+        return false;
+    }
+    sigset_t before;
+    ilk__loader_enter(&before);
+    const bool is_found = dl_iterate_phdr(find_module, module) != 0;
+    ilk__loader_leave(&before);
+    return is_found;
 }
 
 static const char *function_at(const struct module *module, uintptr_t *begin) {

@@ -20,4 +20,9 @@ void ilk__tables_lock(sigset_t *before);
 bool ilk__tables_lock_if(sigset_t *before, bool may_wait);
 void ilk__tables_unlock(const sigset_t *before);
 
+/* Around a walk of the loader's list of modules, whose lock no child of fork makes anew (glibc): the forking thread
+ * waits until no thread of diagnosis is in one, for a second at most. Holds signals back. Without the tables. */
+void ilk__loader_enter(sigset_t *before);
+void ilk__loader_leave(const sigset_t *before);
+
 #endif

@@ -8,7 +8,9 @@
 #include "diagnostics/observe.h"
 #include "diagnostics/reports.h"
 #include "diagnostics/rings.h"
+#include "diagnostics/stack.h"
 #include "diagnostics/tables.h"
+#include "support/fork.h"
 #include <interlock/inline/atomic.h>
 #include <interlock/inline/diagnose.h>
 #include <interlock/mpmc.h>
@@ -17,6 +19,7 @@
 #include <interlock/semaphore.h>
 #include <interlock/spsc.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 static void take(ilk_mutex *mutex) {
@@ -459,6 +462,40 @@ TEST(a_child_of_fork_frees_the_other_threads_records) {
     check_text(output, "free\nmine\n");
     stage_reach(&forking, 2);
     thread_join(&other);
+}
+
+static ILK_ATOMIC(bool) others_go_on;
+
+/* In no module: the whole list is walked, and no file read. */
+static void look_up(void *unused) {
+    char module[ILK__MODULE_SIZE];
+    do {
+        (void)ilk__frame_function((const void *)16, module);
+    } while (ilk_atomic_load(&others_go_on, memory_order_relaxed));
+}
+
+TEST(a_child_of_fork_looks_a_frame_up_though_other_threads_did) {
+    need_children();
+    ilk_atomic_store(&others_go_on, true, memory_order_relaxed);
+    struct thread others[3];
+    for (int i = 0; i < 3; i++) {
+        thread_start(&others[i], look_up, NULL);
+    }
+    for (int i = 0; i < 200; i++) {
+        const pid_t child = fork();
+        if (is_child(child)) {
+            /* It holds signals back where it hangs. */
+            check_equal(prctl(PR_SET_PDEATHSIG, SIGKILL), 0);
+            ilk_atomic_store(&others_go_on, false, memory_order_relaxed);
+            look_up(NULL);
+            _exit(0);
+        }
+        expect_exit(child, 0);
+    }
+    ilk_atomic_store(&others_go_on, false, memory_order_relaxed);
+    for (int i = 0; i < 3; i++) {
+        thread_join(&others[i]);
+    }
 }
 
 /* ---- Records that follow each other ---- */

@@ -112,6 +112,7 @@ static void write_late(void) {
     ex_assert(ilk_rwlock_write_lock_until(&s.lock, SOON) == ILK_TIMEDOUT);
 }
 static void read_behind_the_writer(void) {
+    /* RW3 relaxed: a hint; a reader that comes as the writer gives up is reported as it comes. */
     if ((ilk_atomic_load(&s.lock.word, memory_order_relaxed) & ILK__RWLOCK_READERS_HELD) != 0) {
         read();
     }

@@ -123,8 +123,9 @@ EX_SCENARIO(leaving_slots){
 static void announce_unfenced_and_handle(void) {
     have_block();
     ilk__read_section section = {ilk__my_slots(), ilk__rwlock_slot_number(&s.lock)};
+    /* RW15 release, pairs with RW13: as ilk__rwlock_try_read_fast stores it. */
     ilk_atomic_store(&section.block->slots[section.number], ilk__slot_announcement(&s.lock),
-                     memory_order_release); /* RW15 */
+                     memory_order_release);
     try_to_see();
     ex_assert(!ilk__rwlock_leave_slot(&section));
 }
