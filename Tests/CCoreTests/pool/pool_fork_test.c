@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* How the child ends: by the test; with exit(3)'s functions; in a job that it should not run. */
@@ -284,6 +285,28 @@ TEST(a_child_ends_where_a_job_on_top_of_another_returns) {
     pool_end(forking.pool);
     expect_exit(forking.child, BY_EXIT);
     check_equal(number_of(&forking.ran), 1);
+}
+
+static void fork_and_join_there(void *context) {
+    struct forking *forking = context;
+    ilk_pool_fork(forking->pool, &forking->own, nothing, NULL);
+    forking->child = fork();
+    if (is_child(forking->child)) {
+        ilk_pool_join(forking->pool, &forking->own);
+        _exit(BY_A_JOB);
+    }
+    ilk_pool_join(forking->pool, &forking->own);
+}
+/* contract: pool.H */
+TEST(joining_in_the_child_what_was_forked_before_is_reported) {
+    begin();
+    struct forking forking = {.pool = pool_of(1)};
+    pool_submit(forking.pool, &forking.job, fork_and_join_there, &forking, &forking.group);
+    group_await(&forking.group);
+    pool_end(forking.pool);
+    int status = 0;
+    check_equal(waitpid(forking.child, &status, 0), forking.child);
+    check(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
 }
 
 /* The other part of the loop is with another worker, whom the child has not. */
