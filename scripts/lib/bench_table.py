@@ -188,13 +188,14 @@ def rings(result):
     yield "Rings, elements of 8 bytes", "million elements a second", rows
     trips = []
     for (way,), group in grouped(result.children("round_trips"), ("way", str)).items():
-        times = {cell.get("ring", str): cell.get("p50_ns", float) for cell in group}
         for ours in ("ilk_spsc", "ilk_mpmc"):
-            if ours in times:
-                best = quickest([(n, t) for n, t in times.items() if not n.startswith("ilk_")
-                                 and (ours == "ilk_spsc" or n in for_many)])
-                trips.append(time_row(f"{way}", times, ours, best))
-    yield "Round trip between two threads", "p50", trips
+            for figure in ("p50", "mean", "p99"):
+                times = {cell.get("ring", str): cell.get(f"{figure}_ns", float) for cell in group}
+                if ours in times:
+                    best = quickest([(n, t) for n, t in times.items() if not n.startswith("ilk_")
+                                     and (ours == "ilk_spsc" or n in for_many)])
+                    trips.append(time_row(f"{way}, {figure}", times, ours, best))
+    yield "Round trip between two threads", "p50, mean and p99", trips
 
 
 RIVALS = {"ilk_mutex": "pthread_mutex", "ilk_mutex (inheriting)": "pthread_mutex (inheriting)", "ilk_semaphore": "sem_t",
