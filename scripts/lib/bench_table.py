@@ -285,6 +285,7 @@ def swift(result):
 
 
 JOB, OPERATION = "InterlockQueue, Job", "InterlockQueue, AsyncOperation"
+BLOCK, EMPTY = "InterlockQueue, BlockOperation", "InterlockQueue, empty Operation"
 FOUNDATION = "OperationQueue, BlockOperation"
 
 
@@ -296,7 +297,13 @@ def operations(result):
     for title, _, samples in cells:
         peers = [name for name in samples if not name.startswith("InterlockQueue") and not name.endswith("AsyncOperation")]
         rows.append(beside(title, samples, JOB, peers))
-        rows.append(beside(title, samples, OPERATION, [name for name in peers if name == FOUNDATION]))
+        foundation = [name for name in peers if name == FOUNDATION]
+        rows.append(beside(title, samples, OPERATION, foundation))
+        if BLOCK in samples and foundation:
+            rows.append(beside(title, samples, BLOCK, foundation))
+        if EMPTY in samples:
+            floor = "itself, an empty Operation"
+            rows.append(beside(title, {**samples, floor: samples[EMPTY]}, OPERATION, [floor]))
     yield "Operations and jobs, made, run and freed", "time a node with its edge", rows
     rows = []
     grown = sorted(((nodes, samples) for title, nodes, samples in cells if "random" in title), key=lambda cell: cell[0])

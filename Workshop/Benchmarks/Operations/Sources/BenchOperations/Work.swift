@@ -34,6 +34,8 @@ struct Graph: Sendable {
     }
 }
 
+final class EmptyOperation: Operation, @unchecked Sendable {}
+
 struct Contender: Sendable {
     let name: String
     /// Beyond so many nodes with edges it is left out: Foundation's queue searches all that waits at each end, 40,000
@@ -48,6 +50,8 @@ enum Contenders {
             Contender(name: "InterlockQueue, Job", most: .max) { jobs($0) },
             Contender(name: "InterlockQueue, AsyncOperation", most: .max) { own($0) },
             Contender(name: "InterlockQueue, BlockOperation", most: 200_000) { foreign($0) },
+            // What Foundation itself takes of each.
+            Contender(name: "InterlockQueue, empty Operation", most: 200_000) { empty($0) },
         ]
         let peers = [
             Contender(name: "OperationQueue, AsyncOperation", most: 10_000) { foundationOwn($0) },
@@ -90,6 +94,17 @@ enum Contenders {
         let queue = InterlockQueue()
         run(graph) { node in
             BlockOperation { keep(node) }
+        } enqueue: {
+            queue.enqueue($0)
+        } wait: {
+            queue.wait()
+        }
+    }
+
+    private static func empty(_ graph: Graph) {
+        let queue = InterlockQueue()
+        run(graph) { _ in
+            EmptyOperation()
         } enqueue: {
             queue.enqueue($0)
         } wait: {
