@@ -47,8 +47,8 @@ public final class OperationScope: Sendable {
     }
 
     /// Adds several operations to the scope, in their order. If one is refused, those before it stay in the scope.
-    public func enqueue(_ children: Operation...) throws(ChildRefused) {
-        for child in children { try add(child) }
+    public func add(_ first: Operation, _ second: Operation, _ others: Operation...) throws(ChildRefused) {
+        for child in [first, second] + others { try add(child) }
     }
 
     /// Cancels what runs and what waits, and takes nothing more. The scope's call throws `CancellationError` if nothing

@@ -46,7 +46,7 @@ import Interlock
         let queue = OperationQueue()
         let trace = Trace<Bool>()
         try await withOperations(on: queue) { scope in
-            try scope.enqueue(
+            try scope.add(
                 BlockOperation { trace.add(OperationQueue.current === queue) },
                 AsyncOperation<Int> {
                     trace.add(OperationQueue.current === queue)
