@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Random sequences of the calls of <interlock/diagnostics.h> among uses of locks, semaphores and rings, by one thread,
- * against a model: names, what is on, and counted acquisitions of what its own call has had watched. A waiting call asks
- * only for what stands behind all that is held, so a report of any order is false. A report as JSON is read to its end.
+ * against a model: names, what is on, and counted acquisitions of what its own call has had watched. A waiting call
+ * asks only for what stands behind all that is held, so a report of an order is false.
  *
- * Has been seen to fail on: a name cut within a character, figures that a reset leaves, a try_ call that is not counted, an
- * edge of a try_ call as one that waits, a quote in a name that is not escaped.
+ * Has been seen to fail on: a name cut within a character; figures that a reset leaves; a try_ call that is not
+ * counted, or that adds an order; a quote in a name that JSON has as it is.
  */
 #include "diagnostics/reports.h"
 #include "support/fuzz.h"

@@ -34,6 +34,7 @@ struct Graph: Sendable {
     }
 }
 
+/// Has no state of its own.
 final class EmptyOperation: Operation, @unchecked Sendable {}
 
 struct Contender: Sendable {
