@@ -34,7 +34,7 @@ struct Graph: Sendable {
     }
 }
 
-/// Has no state of its own.
+// Unchecked since `Operation` is of Foundation; it has no state of its own.
 final class EmptyOperation: Operation, @unchecked Sendable {}
 
 struct Contender: Sendable {
