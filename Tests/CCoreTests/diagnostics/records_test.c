@@ -104,6 +104,19 @@ static bool find_figures(const void *object, const ilk_figures *figures, size_t 
     return false;
 }
 
+/* A call that finds the object not watched settles it; an observe has come in between. */
+TEST(what_an_observe_has_begun_stands_as_another_call_settles) {
+    static ilk_mutex mutex;
+    check(ilk__object_watch(&mutex, ILK_OBJECT_MUTEX, ILK_DIAGNOSE_ORDER) != NULL);
+    sigset_t before;
+    ilk__tables_lock(&before);
+    const bool stays = ilk__object_settle(&mutex, false);
+    const bool stays_as_new = ilk__object_settle(&mutex, true);
+    ilk__tables_unlock(&before);
+    check(stays && !stays_as_new);
+    check(ilk__object_find(&mutex) == NULL);
+}
+
 /* Its times are those of the one before, emptied. */
 TEST(an_object_begins_with_times_of_its_own) {
     static ilk_mutex earlier, later;

@@ -50,7 +50,7 @@ static inline void lock_both(ilk_mutex *first, ilk_mutex *second) {
 
 /* The diagnosis, as ilk_write_diagnosis writes it. */
 static inline const char *diagnosis(ilk_diagnosis_form form) {
-    static char text[64 * 1024];
+    static char text[256 * 1024];
     FILE *file = tmpfile();
     check(file != NULL);
     check_equal(ilk_write_diagnosis(fileno(file), form), ILK_OK);
