@@ -87,8 +87,9 @@ static inline bool follow(struct model *m, int group, uint32_t argument) {
     if (slot == NULL || m->has_follower[group]) {
         return true;
     }
-    /* Waits for what follows want a free thread. */
-    slot->group = m->most <= ACTORS || slot->group >= group ? -1 : slot->group;
+    /* Waits for what follows want a free thread (G), and as many jobs wait as there are threads, but where those are
+     * threads + 64. */
+    slot->group = m->most < 64 || slot->group >= group ? -1 : slot->group;
     slot->deed = slot->deed == AWAITS ? COUNTS : slot->deed;
     slot->follows = true;
     slot->awaited = group;
