@@ -508,5 +508,7 @@ TEST(sections_of_the_facade_and_its_writers_wait_for_each_other) {
     thread_await_sleep(&reader);
     ilk__owned_write_unlock(&owned);
     thread_join(&reader);
+    check(ilk__read_section_try(lock, &inner));
+    ilk__read_section_end(lock, inner);
     check_free_and_destroy(lock);
 }
