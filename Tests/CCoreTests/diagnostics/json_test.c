@@ -447,6 +447,18 @@ TEST(the_timeline_has_the_last_128_of_a_thread) {
     check_contains(timeline, "\"for_ns\": 5000129}],\n");
 }
 
+TEST(a_ring_has_the_last_100_of_its_depths) {
+    begin();
+    ilk__ring_begin(&letters, ILK_OBJECT_SPSC, 300, depth_of);
+    for (size_t depth = 1; depth <= 250; depth++) {
+        sample(depth);
+    }
+    const char *depths = strstr(diagnosis(ILK_AS_JSON), "\"samples\": 250, ");
+    check_contains(depths, "\"depths\": [[495000000, 151], [490000000, 152], ");
+    check_contains(depths, "[5000000, 249], [0, 250]]}");
+    ilk__object_forget(&letters);
+}
+
 TEST(of_what_a_thread_works_on_four_are_told) {
     static const char *const labels[] = {"1", "2", "3", "4", "5", "6"};
     static ilk__facade_watch watch;

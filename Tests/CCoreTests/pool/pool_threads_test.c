@@ -470,6 +470,17 @@ TEST(options_that_cannot_be_are_refused) {
 }
 
 /* contract: ilk_pool_create */
+TEST(a_stack_is_no_smaller_than_the_system_allows) {
+    skip_if(IS_SANITIZED, "a sanitizer needs more of a stack");
+    ilk_pool *pool = pool_make((ilk_pool_options){.threads = 1, .stack_size = 1});
+    ilk_group group = {0};
+    ilk_job job;
+    pool_submit(pool, &job, nothing, NULL, &group);
+    group_await(&group);
+    pool_end(pool);
+}
+
+/* contract: ilk_pool_create */
 TEST(a_pool_whose_stacks_there_is_no_memory_for_is_not_made) {
     ilk_pool *const untouched = (ilk_pool *)state;
     ilk_pool *pool = untouched;
