@@ -4,6 +4,7 @@
  */
 /* contract: condition.h */
 #include "condition/guard.h"
+#include <interlock/inline/awaited.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -318,4 +319,72 @@ TEST(a_lock_at_any_address_may_be_waited_for) {
     thread_join(&reader.thread);
     ilk_rwlock_destroy(lock);
     check_equal(munmap(given, size), 0);
+}
+
+/* ---- Tasks of the facade, which wait without a thread ---- */
+
+struct task {
+    ilk__task_wait *wait;
+    const int *value;
+    int wanted, resumed;
+};
+static bool task_has_wanted(void *context) {
+    const struct task *task = context;
+    return *task->value == task->wanted;
+}
+static void count_resume(void *context) {
+    ((struct task *)context)->resumed++;
+}
+static void task_begin(struct guard *guard, struct task *task) {
+    task->wait = ilk__task_wait_create(task_has_wanted, count_resume, task, true);
+    check(task->wait != NULL);
+    guard_lock(guard);
+    guard->is_rwlock ? ilk__task_wait_begin_rwlock(&guard->lock, task->wait)
+                     : ilk__task_wait_begin_mutex(&guard->mutex, task->wait);
+    guard_unlock(guard);
+}
+static bool task_judges(struct guard *guard, struct task *task) {
+    guard_lock(guard);
+    const bool holds = guard->is_rwlock ? ilk__task_wait_judge_rwlock(&guard->lock, task->wait)
+                                        : ilk__task_wait_judge_mutex(&guard->mutex, task->wait);
+    guard_unlock(guard);
+    return holds;
+}
+static void task_end(struct guard *guard, struct task *task) {
+    guard_lock(guard);
+    guard->is_rwlock ? ilk__task_wait_end_rwlock(&guard->lock, task->wait)
+                     : ilk__task_wait_end_mutex(&guard->mutex, task->wait);
+    guard_unlock(guard);
+    ilk__task_wait_destroy(task->wait);
+}
+
+/* The first is resumed, judges too late, and waits again; the cancelled one is passed over; the last has its turn as
+ * the first leaves. */
+static void resume_tasks(struct guard *guard) {
+    int value = 0;
+    struct task first = {.value = &value, .wanted = 1}, cancelled = first, last = first;
+    task_begin(guard, &first);
+    task_begin(guard, &cancelled);
+    task_begin(guard, &last);
+    set_value(guard, &value, 2);
+    check_equal(first.resumed, 0);
+    set_value(guard, &value, 1);
+    check_equal(first.resumed, 1);
+    set_value(guard, &value, 0);
+    check(!task_judges(guard, &first));
+    check(ilk__task_wait_cancel(cancelled.wait) && !ilk__task_wait_cancel(cancelled.wait));
+    set_value(guard, &value, 1);
+    check_equal(first.resumed, 2);
+    check_equal(last.resumed, 0);
+    check(task_judges(guard, &first));
+    task_end(guard, &first);
+    check_equal(last.resumed, 1);
+    check(!ilk__task_wait_cancel(last.wait));
+    check(task_judges(guard, &last));
+    task_end(guard, &last);
+    task_end(guard, &cancelled);
+    check_equal(cancelled.resumed, 0);
+}
+TEST(tasks_that_write_are_resumed_one_at_a_time) {
+    for_each_guard(resume_tasks);
 }

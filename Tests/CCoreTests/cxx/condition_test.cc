@@ -78,6 +78,31 @@ TEST(a_wait_on_a_condition_ends_with_a_signal) {
     a_signal_ends_the_wait<interlock::shared_mutex, std::shared_lock<interlock::shared_mutex>>();
 }
 
+// The signaller has the lock first as the wait gives it up.
+TEST(a_wait_that_a_signal_ends_is_no_timeout) {
+    interlock::mutex mutex;
+    interlock::condition changed;
+    bool ready = false;
+    const auto is_ready = [&] { return ready; };
+    const auto signal_during = [&](auto wait) {
+        std::unique_lock lock(mutex);
+        ready = false;
+        const running signaller([&] {
+            const std::lock_guard other(mutex);
+            ready = true;
+            changed.notify_all();
+        });
+        check(wait(lock));
+        lock.unlock();
+    };
+    signal_during([&](auto &lock) { return changed.wait_for(lock, far) == std::cv_status::no_timeout; });
+    signal_during([&](auto &lock) {
+        return changed.wait_until(lock, wall::now() + far) == std::cv_status::no_timeout;
+    });
+    signal_during([&](auto &lock) { return changed.wait_until(lock, steady::now() + far, is_ready); });
+    signal_during([&](auto &lock) { return changed.wait_until(lock, wall::now() + far, is_ready); });
+}
+
 // The limit is that of the call, whatever wakes it; the predicate is judged at the end.
 TEST(a_wait_for_so_long_ends_at_its_limit) {
     interlock::mutex mutex;

@@ -26,6 +26,12 @@ TEST(whole_nanoseconds_are_exact) {
     check(nanoseconds_in(lengths<std::uint64_t, std::nano>(most)) == most);
 }
 
+// The compiler does not know it.
+static double at_run_time(double value) {
+    const volatile double kept = value;
+    return kept;
+}
+
 TEST(parts_of_a_nanosecond_count_as_whole_ones) {
     static_assert(nanoseconds_in(lengths<int, std::pico>(1)) == 1);
     static_assert(nanoseconds_in(lengths<int, std::pico>(1000)) == 1);
@@ -37,6 +43,9 @@ TEST(parts_of_a_nanosecond_count_as_whole_ones) {
     check(nanoseconds_in(lengths<double>(1.5)) == 1500000000);
     check(nanoseconds_in(lengths<double, std::nano>(0.25)) == 1);
     check(nanoseconds_in(lengths<double, std::nano>(-0.25)) == 0);
+    check(nanoseconds_in(lengths<double, std::nano>(at_run_time(2.25))) == 3);
+    check(nanoseconds_in(lengths<double, std::nano>(at_run_time(-2.25))) == -2);
+    check(nanoseconds_in(lengths<double, std::nano>(at_run_time(3))) == 3);
 }
 
 TEST(lengths_beyond_the_range_saturate) {
@@ -46,10 +55,10 @@ TEST(lengths_beyond_the_range_saturate) {
     static_assert(nanoseconds_in(lengths<std::uint64_t, std::nano>(~0ULL)) == most);
     static_assert(nanoseconds_in(lengths<std::int64_t, std::exa>(1)) == most);
     static_assert(nanoseconds_in(lengths<std::int64_t, std::exa>(-1)) == least);
-    check(nanoseconds_in(lengths<double>(1e300)) == most);
-    check(nanoseconds_in(lengths<double>(-1e300)) == least);
-    check(nanoseconds_in(lengths<double>(std::numeric_limits<double>::infinity())) == most);
-    check(nanoseconds_in(lengths<double>(std::numeric_limits<double>::quiet_NaN())) == 0);
+    check(nanoseconds_in(lengths<double>(at_run_time(1e300))) == most);
+    check(nanoseconds_in(lengths<double>(at_run_time(-1e300))) == least);
+    check(nanoseconds_in(lengths<double>(at_run_time(std::numeric_limits<double>::infinity()))) == most);
+    check(nanoseconds_in(lengths<double>(at_run_time(std::numeric_limits<double>::quiet_NaN()))) == 0);
 }
 
 TEST(a_length_begins_now) {

@@ -2,6 +2,7 @@
 //
 // The lockable types with the standard library's lock objects.
 #include "cxx/test.hpp"
+#include "diagnostics/reports.h"
 
 #include <mutex>
 #include <shared_mutex>
@@ -292,4 +293,20 @@ static void lock_twice(void *) {
 TEST(misuse_is_reported) {
     expect_misuse(destroy_while_held, nullptr, "ilk_rwlock_destroy", "");
     expect_misuse(lock_twice, nullptr, "ilk_mutex_lock", "");
+}
+
+namespace accounts {
+__attribute__((noinline)) static void book(interlock::mutex &mutex) {
+    mutex.lock();
+    __asm__ volatile(""); // no tail call
+}
+} // namespace accounts
+
+// contract: ilk_write_diagnosis
+TEST(a_report_has_the_plain_names_of_functions) {
+    ilk_diagnose(ILK_DIAGNOSE_HANG);
+    interlock::mutex mutex;
+    accounts::book(mutex);
+    check_contains(diagnosis(ILK_AS_TEXT), ", taken at accounts::book(interlock::mutex&)+0x");
+    mutex.unlock();
 }

@@ -181,6 +181,7 @@ template <class Ring> static void pushers_wake() {
 template <class Ring> static void late_waits_end() {
     Ring ring(1);
     ring_status status = ring_status::ok;
+    check(!ring.try_pop());
     check(!ring.pop_for(1ms, &status) && status == ring_status::timed_out);
     check(!ring.pop_for(-1h) && !ring.pop_until(steady::time_point::min(), &status));
     check(status == ring_status::timed_out);

@@ -5,6 +5,7 @@
 #include "diagnostics/figures.h"
 #include "diagnostics/reports.h"
 #include "support/rwlock_mode.h"
+#include <interlock/inline/semaphore.h>
 #include <interlock/mpmc.h>
 #include <interlock/mutex.h>
 #include <interlock/rwlock.h>
@@ -112,6 +113,24 @@ TEST(waits_and_holds_are_counted) {
     figures = figures_of(&lock);
     check_equal(figures->acquisitions + figures->wait.count + figures->hold.count, 0);
     ilk_rwlock_destroy(&lock);
+}
+/* contract: ilk_object_kind_name */
+TEST(what_is_of_no_kind_is_an_object) {
+    check_text(ilk_object_kind_name(ILK_OBJECT_WAIT_SET), "wait set");
+    check_text(ilk_object_kind_name((ilk_object_kind)(ILK_OBJECT_WAIT_SET + 1)), "object");
+}
+
+/* As the facade asks, before its task waits. */
+/* contract: ilk_semaphore_observe */
+TEST(a_permit_that_is_asked_for_is_taken_or_not_and_counted) {
+    ilk_semaphore semaphore;
+    ilk_semaphore_init(&semaphore, 1);
+    check(ilk__semaphore_ask(&semaphore) && !ilk__semaphore_ask(&semaphore));
+    ilk_semaphore_signal(&semaphore, 1);
+    check_equal(ilk_semaphore_observe(&semaphore, ILK_DIAGNOSE_CONTENTION), ILK_OK);
+    check(ilk__semaphore_ask(&semaphore) && !ilk__semaphore_ask(&semaphore));
+    check_equal(figures_of(&semaphore)->acquisitions, 1);
+    ilk_semaphore_destroy(&semaphore);
 }
 /* contract: ilk_figures_reset, ilk_figures_snapshot, ilk_histogram_limit_ns, ilk_object_kind_name */
 TEST(a_wait_that_gave_up_is_counted) {

@@ -400,7 +400,7 @@ TEST(a_page_carries_the_json_and_not_the_viewer) {
 }
 
 /* Each byte that begins no character of UTF-8 becomes U+FFFD: halves of surrogate pairs, forms longer than they need
- * be, what is beyond U+10FFFF, and a character that the end of the name cuts. */
+ * be, what is beyond U+10FFFF, a character that another follows too soon, and one that the end of the name cuts. */
 /* contract: ilk_write_diagnosis */
 TEST(the_json_is_utf8_whatever_the_names_are) {
 #define BAD "\xEF\xBF\xBD"
@@ -410,6 +410,7 @@ TEST(the_json_is_utf8_whatever_the_names_are) {
         {"\xC1\xBF|\xE0\x9F\xBF|\xE0\xA0\x80", BAD BAD "|" BAD BAD BAD "|\xE0\xA0\x80"},
         {"\xF0\x8F\xBF\xBF|\xF0\x90\x80\x80", BAD BAD BAD BAD "|\xF0\x90\x80\x80"},
         {"\xF4\x8F\xBF\xBF|\xF4\x90\x80\x80", "\xF4\x8F\xBF\xBF|" BAD BAD BAD BAD},
+        {"\xC3(|\xE2\x82|", BAD "(|" BAD BAD "|"},
         {"123456789 123456789 123456789 123456789 123456789 123456789 12\xC3\xA9",
          "123456789 123456789 123456789 123456789 123456789 123456789 12"},
         {"123456789 123456789 123456789 123456789 123456789 123456789 \xF0\x90\x80\x80",
@@ -427,6 +428,45 @@ TEST(the_json_is_utf8_whatever_the_names_are) {
     }
 #undef BAD
     check_equal(ilk_set_name(&mutex, NULL), ILK_OK);
+}
+
+static bool cuts_writes;
+ssize_t __real_write(int file, const void *bytes, size_t count);
+ssize_t __wrap_write(int file, const void *bytes, size_t count);
+ssize_t __wrap_write(int file, const void *bytes, size_t count) {
+    static unsigned writes;
+    if (cuts_writes && writes++ % 2 == 0) {
+        errno = EINTR;
+        return -1;
+    }
+    return __real_write(file, bytes, cuts_writes && count > 1000 ? 1000 : count);
+}
+
+/* As pipes are written, and signals come. It is longer than its buffer. */
+/* contract: ilk_write_diagnosis */
+TEST(a_report_is_whole_in_whatever_pieces_the_system_takes_it) {
+    enum { MUTEXES = 1000 };
+    static ilk_mutex mutexes[MUTEXES];
+    static char text[1 << 20];
+    static const char object[] = "\"kind\": \"mutex\"";
+    ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
+    for (unsigned index = 0; index < MUTEXES; index++) {
+        ilk_mutex_init(&mutexes[index], false);
+    }
+    FILE *file = tmpfile();
+    check(file != NULL);
+    cuts_writes = true;
+    check_equal(ilk_write_diagnosis(fileno(file), ILK_AS_JSON), ILK_OK);
+    cuts_writes = false;
+    rewind(file);
+    const size_t length = fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+    unsigned objects = 0;
+    for (const char *at = text; (at = strstr(at, object)) != NULL; at++) {
+        objects++;
+    }
+    check_equal(objects, MUTEXES);
+    check(length > 100000 && strcmp(text + length - 3, "\n}\n") == 0);
 }
 /* contract: ilk_set_hang_limit, ilk_set_hang_signal, ilk_write_diagnosis */
 TEST(writing_that_fails_is_told) {

@@ -446,3 +446,84 @@ TEST(the_timeline_has_the_last_128_of_a_thread) {
     check_contains(timeline, "\"for_ns\": 5000002}");
     check_contains(timeline, "\"for_ns\": 5000129}],\n");
 }
+
+TEST(a_ring_has_the_last_100_of_its_depths) {
+    begin();
+    ilk__ring_begin(&letters, ILK_OBJECT_SPSC, 300, depth_of);
+    for (size_t depth = 1; depth <= 250; depth++) {
+        sample(depth);
+    }
+    const char *depths = strstr(diagnosis(ILK_AS_JSON), "\"samples\": 250, ");
+    check_contains(depths, "\"depths\": [[495000000, 151], [490000000, 152], ");
+    check_contains(depths, "[5000000, 249], [0, 250]]}");
+    ilk__object_forget(&letters);
+}
+
+TEST(of_what_a_thread_works_on_four_are_told) {
+    static const char *const labels[] = {"1", "2", "3", "4", "5", "6"};
+    static ilk__facade_watch watch;
+    begin();
+    ilk__facade_work_end(); /* of what had begun before diagnosis did */
+    for (unsigned index = 0; index < 6; index++) {
+        ilk__facade_work_begin(&labels[index], labels[index]);
+    }
+    ilk__facade_wait_begin(&watch, &labels[5], "the sixth", ILK_FOREVER); /* whose place it has forgotten */
+    check_contains(diagnosis(ILK_AS_JSON), "\"works_on\": [\"1\", \"2\", \"3\", \"4\"], \"cycle\": null");
+    check_contains(diagnosis(ILK_AS_TEXT), "  works on 3\n  works on 4\n  waits for the sixth");
+    ilk__facade_wait_end(&watch);
+    for (unsigned index = 0; index < 3; index++) {
+        ilk__facade_work_end();
+    }
+    check_contains(diagnosis(ILK_AS_JSON), "\"works_on\": [\"1\", \"2\", \"3\"], ");
+}
+
+TEST(a_limit_that_has_passed_is_no_time_away) {
+    static ilk__facade_watch watch;
+    begin();
+    ilk__facade_wait_begin(&watch, &job, "work", __wrap_ilk__clock_now_ns() + 5000000);
+    pass(6000000);
+    check_contains(diagnosis(ILK_AS_TEXT), "  waits for work, for 6000 us; its limit is in 0 ns\n");
+    ilk__facade_wait_end(&watch);
+}
+
+static void expect_name(const void *object, const char *expected) {
+    char name[ILK_NAME_SIZE];
+    check_equal(ilk_get_name(object, name, sizeof name), expected[0] != '\0');
+    check_text(name, expected);
+}
+static void ask_and_give(const void *object, const char *name) {
+    static ilk__facade_watch watch;
+    ilk__facade_ask(&watch, object, ILK_OBJECT_QUEUE, name, ILK_FOREVER);
+    ilk__facade_taken(&watch, true);
+    ilk__facade_give(object);
+}
+static void enter_and_give(const void *object, const char *name) {
+    ilk__facade_enter(object, ILK_OBJECT_QUEUE, name);
+    ilk__facade_give(object);
+}
+
+/* A name of the program's stays. */
+TEST(an_object_of_the_facade_has_its_name_once_it_is_watched) {
+    static const char asked, entered, nameless;
+    ask_and_give(&asked, "asked");
+    enter_and_give(&entered, "entered");
+    expect_name(&asked, "");
+    expect_name(&entered, "");
+    begin();
+    ask_and_give(&asked, "asked");
+    enter_and_give(&entered, "entered");
+    ask_and_give(&nameless, NULL);
+    enter_and_give(&nameless, "");
+    expect_name(&asked, "asked");
+    expect_name(&entered, "entered");
+    expect_name(&nameless, "");
+    enter_and_give(&asked, "another");
+    expect_name(&asked, "asked");
+    ilk_diagnose(0); /* what is known already stays watched */
+    name_object(&asked, NULL);
+    name_object(&entered, NULL);
+    ask_and_give(&asked, "again");
+    enter_and_give(&entered, "again");
+    expect_name(&asked, "again");
+    expect_name(&entered, "again");
+}

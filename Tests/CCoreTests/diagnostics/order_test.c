@@ -516,6 +516,29 @@ TEST(reading_again_with_a_limit_is_no_report) {
     thread_join(&writer);
 }
 
+static void write_own_at_most_a_moment(void *unused) {
+    if (ilk_rwlock_write_lock_until(&own, ilk_deadline_in_ns(MILLISECONDS(100))) == ILK_OK) {
+        ilk_rwlock_write_unlock(&own);
+    }
+}
+
+/* The writer gives up, and we have the lock, without a limit of our own. */
+TEST(reading_again_is_no_report_where_orders_are_not_watched) {
+    skip_if(IS_CHECKED, "in a checked build the wait is misuse");
+    begin_reports();
+    ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
+    ilk_rwlock_init(&own);
+    ilk_rwlock_read_lock(&own);
+    struct thread writer;
+    thread_start(&writer, write_own_at_most_a_moment, NULL);
+    yield_while(!thread_sleeps(&writer) && !thread_is_done(&writer));
+    ilk_rwlock_read_lock(&own);
+    check_equal(reports.count, 0);
+    ilk_rwlock_read_unlock(&own);
+    ilk_rwlock_read_unlock(&own);
+    thread_join(&writer);
+}
+
 static void share_twice(void *context) {
     const struct own_wait *wait = context;
     begin_own();

@@ -48,6 +48,9 @@ TEST(frames_of_interlock_and_of_lock_wrappers_are_no_lines) {
         "$s13InterlockSync13ReadWriteLockVAARi_zrlE04withC4Lockyqd__qd__xzqd_0_YKXEqd_0_YKlF",
         "$s13InterlockPool03JobB0C3runyyF",
         "$s19InterlockOperations3GCDO4syncyyF",
+        "$sytIegr_Ieg_TR", /* a thunk */
+        "$sytIegr_Ieg_TRTA",
+        "$ss32_copyCollectionToContiguousArrayys0dE0Vy7ElementQzGxSlRzlF",
         "_ZN9interlock5mutex4lockEv",
         "_ZNK9interlock10semaphore_3getEv",
         "_ZNSt10lock_guardIN9interlock5mutexEEC2ERS1_",
@@ -109,6 +112,7 @@ TEST(the_programs_extensions_are_lines) {
         {"$s13InterlockSync5LatchC4BookE", "(extension in Book):InterlockSync.Latch.f() -> ()", false},
         {"$s13InterlockSync5LatchC10InterlockKE", "(extension in InterlockKit):InterlockSync.Latch.f() -> ()",
          false},
+        {"$sSa16InterlockSyncKitE", "(extension in InterlockSyncKit):Swift.Array.f() -> ()", false},
         {"$s13InterlockSync13ReadWriteLockV4BookE",
          "closure #1 ((A) -> (extension in InterlockSync):InterlockSync.ReadWriteLock<A>.UpgradableView) -> "
          "() in "

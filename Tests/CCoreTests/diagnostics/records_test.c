@@ -117,6 +117,29 @@ TEST(what_an_observe_has_begun_stands_as_another_call_settles) {
     check(ilk__object_find(&mutex) == NULL);
 }
 
+/* As above, with figures. */
+TEST(a_wait_for_what_has_ended_is_not_in_the_figures_of_the_next) {
+    static ilk_figures figures[8];
+    ilk_figures mine;
+    ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
+    find_second();
+    ilk_mutex_init(&places.first, false);
+    ilk_mutex_lock(&places.first);
+    struct ilk__object *object = ilk__object_find(&places.first);
+    struct thread waiter;
+    thread_start(&waiter, take_each, NULL);
+    thread_await_sleep(&waiter);
+    ilk__object_forget(&places.first);
+    ilk_mutex_init(places.second, false);
+    check(ilk__object_find(places.second) == object);
+    ilk_mutex_unlock(&places.first);
+    thread_join(&waiter);
+    check(find_figures(places.second, figures, ilk_figures_snapshot(figures, 8), &mine));
+    check_equal(mine.acquisitions, 1);
+    check_equal(mine.hold.count, 1);
+    check_equal(mine.wait.count, 0);
+}
+
 /* Its times are those of the one before, emptied. */
 TEST(an_object_begins_with_times_of_its_own) {
     static ilk_mutex earlier, later;
@@ -286,11 +309,12 @@ TEST(a_handler_within_an_unlock_does_not_change_what_is_given_up) {
 
 static ILK_ATOMIC(unsigned) allocations;
 static bool allocation_fails; /* the next */
+static _Thread_local bool allocations_fail;
 void *__real_calloc(size_t count, size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_calloc(size_t count, size_t size) {
     ilk_atomic_fetch_add(&allocations, 1, memory_order_relaxed);
-    if (allocation_fails) {
+    if (allocation_fails || allocations_fail) {
         allocation_fails = false;
         return NULL;
     }
@@ -323,6 +347,66 @@ TEST(an_order_that_there_is_no_memory_for_is_noted_the_next_time) {
     check_equal(reports.count, 0);
     lock_both(&mutexes[1], &mutexes[0]);
     check_equal(reports.count, 1);
+}
+
+static void expect_no_memory(const void *object, ilk_status status) {
+    check_equal(status, ILK_NOMEM);
+    check(!allocation_fails);
+    check(ilk__object_find(object) == NULL);
+    allocation_fails = true;
+}
+/* contract: ilk_mpmc_observe, ilk_mutex_observe, ilk_rwlock_observe, ilk_semaphore_observe, ilk_spsc_observe */
+TEST(what_there_is_no_memory_to_watch_is_not_watched) {
+    static ilk_mutex mutex = ILK_MUTEX_INIT;
+    static ilk_rwlock lock = ILK_RWLOCK_INIT;
+    static ilk_semaphore permit = ILK_SEMAPHORE_INIT(1);
+    ilk_spsc *spsc;
+    ilk_mpmc *mpmc;
+    check_equal(ilk_spsc_create(&spsc, 4, sizeof(int)), ILK_OK);
+    check_equal(ilk_mpmc_create(&mpmc, 4, sizeof(int)), ILK_OK);
+    allocation_fails = true;
+    expect_no_memory(&mutex, ilk_mutex_observe(&mutex, ILK_DIAGNOSE_ORDER));
+    expect_no_memory(&lock, ilk_rwlock_observe(&lock, ILK_DIAGNOSE_ORDER));
+    expect_no_memory(&permit, ilk_semaphore_observe(&permit, ILK_DIAGNOSE_ORDER));
+    expect_no_memory(mpmc, ilk_mpmc_observe(mpmc, ILK_DIAGNOSE_ORDER));
+    expect_no_memory(spsc, ilk_spsc_observe(spsc, ILK_DIAGNOSE_ORDER));
+    allocation_fails = false;
+    (void)ilk__object_of(spsc, ILK_OBJECT_SPSC);
+    allocation_fails = true; /* for its samples */
+    expect_no_memory(spsc, ilk_spsc_observe(spsc, ILK_DIAGNOSE_ORDER));
+    allocation_fails = false;
+    check_equal(ilk_spsc_observe(spsc, ILK_DIAGNOSE_ORDER), ILK_OK);
+    check(ilk__object_find(spsc) != NULL);
+    ilk_spsc_destroy(spsc);
+    ilk_mpmc_destroy(mpmc);
+}
+
+static void use_without_memory(void *mutex) {
+    static ilk__facade_watch watch;
+    allocations_fail = true;
+    take(mutex);
+    ilk__facade_work_begin(mutex, "work");
+    ilk__facade_wait_begin(&watch, &watch, "wait", ILK_FOREVER);
+    ilk__facade_wait_end(&watch);
+    ilk__facade_work_end();
+    check(ilk__record_mine() == NULL);
+    allocations_fail = false;
+    take(mutex);
+    check(ilk__record_mine() != NULL);
+}
+
+/* It waits for the mutex, too. */
+TEST(a_thread_that_there_is_no_memory_for_is_known_once_there_is) {
+    static ilk_mutex mutex;
+    ilk_diagnose(ILK_DIAGNOSE_ALL);
+    ilk_mutex_init(&mutex, false);
+    ilk_mutex_lock(&mutex);
+    struct thread other;
+    thread_start(&other, use_without_memory, &mutex);
+    thread_await_sleep(&other);
+    ilk_mutex_unlock(&mutex);
+    thread_join(&other);
+    check_equal(ilk__object_find(&mutex)->acquisitions, 3);
 }
 
 /* The permit that a thread gives may end the semaphore before the thread has noted that. */
@@ -546,6 +630,57 @@ TEST(a_record_is_empty_for_the_next_thread) {
     thread_join(&first);
     thread_start(&second, have_nothing, NULL);
     thread_join(&second);
+}
+
+static pthread_key_t late_key;
+static ILK_ATOMIC(int) late_locks;
+
+/* Called twice: before the thread's record has ended, or after, and after. */
+static void lock_late(void *mutex) {
+    take(mutex);
+    if (ilk_atomic_fetch_add(&late_locks, 1, memory_order_relaxed) == 0) {
+        check_equal(pthread_setspecific(late_key, mutex), 0);
+    } else {
+        check(ilk__record_mine() == NULL);
+    }
+}
+static void lock_now_and_late(void *mutex) {
+    take(mutex);
+    check_equal(pthread_setspecific(late_key, mutex), 0);
+}
+
+/* It would stay, and be of no thread. */
+TEST(a_lock_in_a_destructor_of_thread_locals_begins_no_other_record) {
+    static ilk_mutex mutex;
+    ilk_diagnose(ILK_DIAGNOSE_ALL);
+    ilk_mutex_init(&mutex, false);
+    check_equal(pthread_key_create(&late_key, lock_late), 0);
+    struct thread thread;
+    thread_start(&thread, lock_now_and_late, &mutex);
+    check_equal(pthread_join(thread.id, NULL), 0);
+    check_equal(ilk_atomic_load(&late_locks, memory_order_relaxed), 2);
+    check_equal(ilk__object_find(&mutex)->acquisitions, 3);
+}
+
+/* ---- Names ---- */
+
+/* contract: ilk_get_name, ilk_set_name */
+TEST(each_of_many_objects_has_its_name) {
+    enum { MANY = 20000 };
+    static const char objects[MANY];
+    char name[ILK_NAME_SIZE], expected[ILK_NAME_SIZE];
+    for (int index = 0; index < MANY; index++) {
+        snprintf(name, sizeof name, "object %d", index);
+        check_equal(ilk_set_name(&objects[index], name), ILK_OK);
+    }
+    for (int index = 0; index < MANY; index += 2) {
+        check_equal(ilk_set_name(&objects[index], NULL), ILK_OK);
+    }
+    for (int index = 0; index < MANY; index++) {
+        snprintf(expected, sizeof expected, "object %d", index);
+        check_equal(ilk_get_name(&objects[index], name, sizeof name), index % 2 == 1);
+        check_text(name, index % 2 == 1 ? expected : "");
+    }
 }
 
 /* ---- Visits ---- */

@@ -23,7 +23,7 @@
 #define FRAME __attribute__((noinline)) static
 
 const char *const kept_frames[] = {"teller",   "clerk",  "lookup", "insert", "customer", "starter",
-                                   "consumer", "refill", "pay",    "refund", NULL};
+                                   "consumer", "refill", "pay",    "refund", "auditor",  NULL};
 
 static void begin_hang(void) {
     ilk_set_report_handler(NULL, NULL);
@@ -86,35 +86,70 @@ static bool waits(const struct thread *thread) {
     return thread_sleeps(thread);
 }
 
+static struct thread one, other;
+
+static bool both_wait(void) {
+    return ilk_atomic_load(&accounts.word, memory_order_relaxed) >> 31 != 0 &&
+           ilk_atomic_load(&orders.word, memory_order_relaxed) >> 31 != 0 && waits(&one) && waits(&other);
+}
+
 static void cross(void *unused) {
     begin_hang();
     make_mutexes();
-    static struct thread one, other;
     thread_start(&one, teller, NULL);
     stage_await(&crossing, 1);
     thread_start(&other, clerk, NULL);
     stage_await(&crossing, 2);
-    while (ilk_atomic_load(&accounts.word, memory_order_relaxed) >> 31 == 0 ||
-           ilk_atomic_load(&orders.word, memory_order_relaxed) >> 31 == 0 || !waits(&one) || !waits(&other)) {
-        sched_yield();
-    }
+    yield_while(!both_wait());
+    report_and_end();
+}
+#define CYCLE                                                                                                \
+    "interlock: the threads of process ID\n"                                                                 \
+    "cycle 1: thread \"teller\" (ID) waits for mutex ADDRESS \"orders\", held by thread \"clerk\" (ID), "    \
+    "which waits for mutex ADDRESS \"accounts\", held by the first, thread \"teller\" (ID)\n"                \
+    "thread \"words_test\" (ID)\n"
+#define CROSSED                                                                                              \
+    "thread \"teller\" (ID), in cycle 1\n"                                                                   \
+    "  holds mutex ADDRESS \"accounts\" (write) for TIME, taken at teller+ADDRESS (words_test+ADDRESS)\n"    \
+    "  waits for mutex ADDRESS \"orders\", for TIME\n" FRAME_OF(                                             \
+        "0", "teller") "thread \"clerk\" (ID), in cycle 1\n"                                                 \
+                       "  holds mutex ADDRESS \"orders\" (write) for TIME, taken at clerk+ADDRESS "          \
+                       "(words_test+ADDRESS)\n"                                                              \
+                       "  waits for mutex ADDRESS \"accounts\", for TIME\n" FRAME_OF("0", "clerk")
+
+/* contract: ilk_write_diagnosis */
+TEST(two_threads_crossed_over_two_mutexes) {
+    expect_words(cross, SIGKILL, CYCLE CROSSED);
+}
+
+static ILK_ATOMIC(bool) audits;
+
+FRAME void auditor(void *unused) {
+    be_called("auditor");
+    stage_await(&crossing, 2);
+    ilk_atomic_store(&audits, true, memory_order_relaxed);
+    ilk_mutex_lock(&accounts);
+    stage_advance(&crossing);
+}
+
+/* The first to be searched for a cycle. */
+static void cross_beside_a_third(void *unused) {
+    static struct thread third;
+    begin_hang();
+    make_mutexes();
+    thread_start(&third, auditor, NULL);
+    thread_start(&one, teller, NULL);
+    stage_await(&crossing, 1);
+    thread_start(&other, clerk, NULL);
+    stage_await(&crossing, 2);
+    yield_while(!ilk_atomic_load(&audits, memory_order_relaxed) || !waits(&third) || !both_wait());
     report_and_end();
 }
 /* contract: ilk_write_diagnosis */
-TEST(two_threads_crossed_over_two_mutexes) {
-    expect_words(
-        cross, SIGKILL,
-        "interlock: the threads of process ID\n"
-        "cycle 1: thread \"teller\" (ID) waits for mutex ADDRESS \"orders\", held by thread \"clerk\" (ID), "
-        "which waits for mutex ADDRESS \"accounts\", held by the first, thread \"teller\" (ID)\n"
-        "thread \"words_test\" (ID)\n"
-        "thread \"teller\" (ID), in cycle 1\n"
-        "  holds mutex ADDRESS \"accounts\" (write) for TIME, taken at teller+ADDRESS (words_test+ADDRESS)\n"
-        "  waits for mutex ADDRESS \"orders\", for TIME\n" FRAME_OF(
-            "0", "teller") "thread \"clerk\" (ID), in cycle 1\n"
-                           "  holds mutex ADDRESS \"orders\" (write) for TIME, taken at clerk+ADDRESS "
-                           "(words_test+ADDRESS)\n"
-                           "  waits for mutex ADDRESS \"accounts\", for TIME\n" FRAME_OF("0", "clerk"));
+TEST(a_thread_that_waits_for_those_of_a_cycle_is_in_none) {
+    expect_words(cross_beside_a_third, SIGKILL,
+                 CYCLE "thread \"auditor\" (ID)\n"
+                       "  waits for mutex ADDRESS \"accounts\", for TIME\n" FRAME_OF("0", "auditor") CROSSED);
 }
 
 /* ---- Accounts ---- */

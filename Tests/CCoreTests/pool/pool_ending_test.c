@@ -633,7 +633,12 @@ static void share_group(void *context) {
     check(ilk_pool_submit(pool, &one.job));
     check(ilk_pool_submit(pool_of(1), &two.job));
 }
-/* contract: ilk_group_follow, ilk_pool_cancel, ilk_pool_destroy, ilk_pool_submit_at */
+static void set_no_priority(void *context) {
+    ilk_job job;
+    ilk_job_init(&job, run_single, NULL);
+    ilk_job_set_priority(&job, (ilk_priority)7);
+}
+/* contract: ilk_group_follow, ilk_job_set_priority, ilk_pool_cancel, ilk_pool_destroy, ilk_pool_submit_at */
 /* contract: ilk_pool_submit_many, ilk_pool_wait_idle_until */
 TEST(misuse_is_reported) {
     expect_misuse(destroy_with_jobs, NULL, "ilk_pool_destroy", "have not begun");
@@ -644,5 +649,6 @@ TEST(misuse_is_reported) {
     expect_misuse(set_twice, NULL, "ilk_pool_submit_at", "set already");
     expect_misuse(submit_unlike, NULL, "ilk_pool_submit_many", "unlike");
     expect_misuse(follow_twice, NULL, "ilk_group_follow", "already");
+    expect_misuse(set_no_priority, NULL, "ilk_job_set_priority", "is no priority");
     expect_misuse(share_group, NULL, "ilk_pool_submit", "another pool");
 }

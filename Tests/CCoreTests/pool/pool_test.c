@@ -712,6 +712,19 @@ TEST(a_loop_visits_each_number_once) {
     pool_end(pool);
 }
 
+static void count_part(void *context, size_t first, size_t end) {
+    ilk_atomic_fetch_add((ILK_ATOMIC(size_t) *)context, 1, memory_order_relaxed);
+}
+/* contract: ilk_pool_for */
+TEST(the_parts_of_a_long_loop_are_longer_than_one_where_the_pool_chooses) {
+    enum { LENGTH = 100000 };
+    ilk_pool *pool = pool_of(1);
+    ILK_ATOMIC(size_t) parts = 0;
+    check(ilk_pool_for(pool, 0, LENGTH, 0, count_part, &parts));
+    check(ilk_atomic_load(&parts, memory_order_relaxed) <= LENGTH / 2);
+    pool_end(pool);
+}
+
 /* ---- Timers ---- */
 
 struct timed {
@@ -783,5 +796,17 @@ TEST(a_timer_may_be_set_again) {
     set(pool, &timed, 0, &group);
     group_await(&group);
     check_equal(ilk_atomic_load(&timed.runs, memory_order_acquire), 2);
+    pool_end(pool);
+}
+/* contract: ilk_pool_cancel */
+TEST(a_timer_that_was_never_set_is_not_taken_back) {
+    ilk_pool *pool = pool_of(1);
+    ilk_timer never, set;
+    ilk_timer_init(&never, do_nothing, NULL);
+    ilk_timer_init(&set, do_nothing, NULL);
+    check(!ilk_pool_cancel(pool, &never)); /* the pool has no timers yet */
+    check_equal(ilk_pool_submit_at(pool, &set, ILK_FOREVER), ILK_OK);
+    check(!ilk_pool_cancel(pool, &never));
+    check(ilk_pool_cancel(pool, &set));
     pool_end(pool);
 }

@@ -469,6 +469,27 @@ TEST(options_that_cannot_be_are_refused) {
     pool_end(pool);
 }
 
+/* contract: ilk_pool_create */
+TEST(a_stack_is_no_smaller_than_the_system_allows) {
+    skip_if(IS_SANITIZED, "a sanitizer needs more of a stack");
+    ilk_pool *pool = pool_make((ilk_pool_options){.threads = 1, .stack_size = 1});
+    ilk_group group = {0};
+    ilk_job job;
+    pool_submit(pool, &job, nothing, NULL, &group);
+    group_await(&group);
+    pool_end(pool);
+}
+
+/* contract: ilk_pool_create */
+TEST(a_pool_whose_stacks_there_is_no_memory_for_is_not_made) {
+    ilk_pool *const untouched = (ilk_pool *)state;
+    ilk_pool *pool = untouched;
+    const ilk_pool_options options = {.threads = 1,
+                                      .stack_size = (size_t)1 << 47}; /* all that a process may have */
+    check_equal(ilk_pool_create(&pool, &options), ILK_NOMEM);
+    check(pool == untouched);
+}
+
 /* ---- Idle ---- */
 
 static uint64_t cpu_time(clockid_t clock) {

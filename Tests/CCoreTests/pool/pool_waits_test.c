@@ -9,6 +9,8 @@
 #include <interlock/pool.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 static ilk_pool *make(uint32_t threads, uint32_t most) {
     return pool_make((ilk_pool_options){.threads = threads, .max_threads = most});
@@ -424,6 +426,33 @@ TEST(a_job_that_waits_begins_no_other_after_its_limit) {
     pool_end(pool);
 }
 
+struct slow_child {
+    ilk_pool *pool;
+    ilk_group children, all;
+    ilk_job child, parent;
+    struct stage runs; /* 1: the child runs; 2: it may end */
+};
+static void run_until_told(void *context) {
+    struct slow_child *self = context;
+    stage_reach(&self->runs, 1);
+    stage_await(&self->runs, 2);
+}
+static void wait_at_most_a_moment(void *context) {
+    struct slow_child *self = context;
+    pool_submit(self->pool, &self->child, run_until_told, self, &self->children);
+    stage_await(&self->runs, 1);
+    check_equal(ilk_group_wait_until(&self->children, ilk_deadline_in_ns(MILLISECONDS(5))), ILK_TIMEDOUT);
+    stage_reach(&self->runs, 2);
+    group_await(&self->children);
+}
+/* contract: ilk_group_wait_until */
+TEST(a_job_that_waits_for_one_that_runs_ends_at_its_limit) {
+    struct slow_child self = {.pool = make(2, 2), .runs = STAGE_INIT};
+    pool_submit(self.pool, &self.parent, wait_at_most_a_moment, &self, &self.all);
+    group_await(&self.all);
+    pool_end(self.pool);
+}
+
 /* ---- Between will_block and did_block ---- */
 
 static void block_for_child(void *context) {
@@ -447,6 +476,57 @@ TEST(between_will_and_did_block_a_wait_runs_nothing) {
         check(!family.child_was_on_top);
     }
     pool_end(pool);
+}
+
+struct thief {
+    ilk_pool *pool;
+    ilk_group all;
+    ilk_job parent, forked, child;
+    struct stage stage; /* 1: the thief has the forked job; 2: the parent is about to join it */
+    struct thread parents;
+    bool child_was_on_top;
+};
+static void see_where(void *context) {
+    ((struct thief *)context)->child_was_on_top = waits_below;
+}
+static void fork_until_the_parent_sleeps(void *context) {
+    struct thief *self = context;
+    ilk_pool_fork(self->pool, &self->child, see_where, self);
+    stage_reach(&self->stage, 1);
+    stage_await(&self->stage, 2);
+    const uint64_t deadline = far_limit();
+    while (!thread_sleeps(&self->parents)) {
+        check(ilk_now_ns() < deadline);
+        sched_yield();
+    }
+    ilk_pool_join(self->pool, &self->child);
+}
+static void join_what_was_stolen(void *context) {
+    struct thief *self = context;
+    self->parents.kernel_id = (pid_t)syscall(SYS_gettid);
+    ilk_pool_fork(self->pool, &self->forked, fork_until_the_parent_sleeps, self);
+    stage_await(&self->stage, 1);
+    ilk_pool_will_block();
+    waits_below = true;
+    stage_reach(&self->stage, 2);
+    ilk_pool_join(self->pool, &self->forked);
+    waits_below = false;
+    ilk_pool_did_block();
+}
+
+/*  parent                thief
+ *   forks
+ *                        steals the forked job, which forks a child
+ *   will_block
+ *   joins: sleeps
+ *                        runs the child: the parent does not, though it could steal it */
+/* contract: ilk_pool_join, pool.G */
+TEST(between_will_and_did_block_a_join_runs_nothing) {
+    struct thief self = {.pool = make(2, 2), .stage = STAGE_INIT};
+    pool_submit(self.pool, &self.parent, join_what_was_stolen, &self, &self.all);
+    group_await(&self.all);
+    check(!self.child_was_on_top);
+    pool_end(self.pool);
 }
 
 /* ---- Groups of a pool that is gone ---- */

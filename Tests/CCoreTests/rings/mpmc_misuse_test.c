@@ -140,6 +140,25 @@ TEST(mpmc_wait_for_a_slot_of_ones_own_is_reported) {
     ilk_mpmc_destroy(ring);
 }
 
+static void reserve_and_push(void *ring) {
+    reserve(ring, 1);
+    check_equal(ilk_mpmc_push_until(ring, &element, sizeof element, ILK_FOREVER), ILK_OK);
+    ilk_mpmc_commit(ring, 1);
+}
+/* contract: ilk_mpmc_push_until, ilk_mpmc_reserve */
+TEST(mpmc_wait_for_a_slot_of_others_beside_a_reserved_one_is_none) {
+    item out = 0;
+    ilk_mpmc *ring = make(2);
+    check(ilk_mpmc_try_push(ring, &element, sizeof element));
+    struct thread pusher;
+    thread_start(&pusher, reserve_and_push, ring);
+    thread_await_sleep(&pusher);
+    check(ilk_mpmc_try_pop(ring, &out, sizeof out));
+    thread_join(&pusher);
+    check_equal(ilk_mpmc_count(ring), 2);
+    ilk_mpmc_destroy(ring);
+}
+
 static void overwrite_with_overlap(void *context) {
     item memory[2] = {1, 2};
     unsigned char *evicted = (unsigned char *)memory + (context == NULL ? 1 : 7);

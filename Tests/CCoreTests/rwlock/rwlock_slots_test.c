@@ -6,6 +6,8 @@
  */
 #include "rwlock/slots_schedules.h"
 #include <interlock/inline/fence.h>
+#include <interlock/inline/owned_rwlock.h>
+#include <interlock/inline/read_section.h>
 #include <stdlib.h>
 #include <time.h>
 /* contract: ilk_rwlock_init */
@@ -470,4 +472,43 @@ static void try_further_behind_a_queued_writer(ilk_rwlock *lock) {
 TEST(a_waiting_writer_holds_back_further_reads) {
     in_both_modes(try_further_behind_a_writer);
     in_both_modes(try_further_behind_a_queued_writer);
+}
+
+/* ---- The facade's lock ---- */
+
+static void write_once(void *context) {
+    ilk__owned_rwlock *owned = context;
+    ilk__owned_write_lock(owned, "the call");
+    ilk__owned_write_unlock(owned);
+}
+static void read_once(void *context) {
+    ilk_rwlock *lock = context;
+    ilk__read_section_end(lock, ilk__read_section_begin(lock));
+}
+
+TEST(sections_of_the_facade_and_its_writers_wait_for_each_other) {
+    static ilk__owned_rwlock owned;
+    ilk_rwlock *const lock = &owned.lock;
+    struct thread writer, reader;
+    ilk__read_section inner;
+    move_to_slots(lock);
+    const ilk__read_section section = ilk__read_section_begin(lock);
+    check(is_in_a_slot(lock));
+    check(ilk__read_section_try(lock, &inner)); /* the slot is taken */
+    check_equal(counted_readers(lock), 1);
+    ilk__read_section_end(lock, inner);
+    check(is_in_a_slot(lock));
+    thread_start(&writer, write_once, &owned);
+    thread_await_sleep(&writer);
+    check(!ilk__read_section_try(lock, &inner));
+    ilk__read_section_end(lock, section);
+    thread_join(&writer);
+    ilk__owned_write_lock(&owned, "the call");
+    thread_start(&reader, read_once, lock);
+    thread_await_sleep(&reader);
+    ilk__owned_write_unlock(&owned);
+    thread_join(&reader);
+    check(ilk__read_section_try(lock, &inner));
+    ilk__read_section_end(lock, inner);
+    check_free_and_destroy(lock);
 }

@@ -33,6 +33,28 @@ TEST(a_far_deadline_on_the_wall_clock_is_not_over_at_once) {
     expect_exit(child, 7);
 }
 
+static void find_it_taken(void *context) {
+    check_equal(ilk_mutex_lock_until(context, 1), ILK_TIMEDOUT);
+}
+/* contract: ilk_mutex_lock_until */
+TEST(a_deadline_of_long_ago_on_the_wall_clock_is_over) {
+    need_inheritance();
+    need_children();
+    pid_t child = fork();
+    if (is_child(child)) {
+        check(sandbox_refuse_futex(FUTEX_LOCK_PI2, ENOSYS));
+        ilk_mutex mutex;
+        ilk_mutex_init(&mutex, true);
+        ilk_mutex_lock(&mutex);
+        struct thread waiter;
+        thread_start(&waiter, find_it_taken, &mutex);
+        thread_join(&waiter);
+        ilk_mutex_unlock(&mutex);
+        _exit(7);
+    }
+    expect_exit(child, 7);
+}
+
 static void wait_for_an_inheriting_owner_that_has_ended(void *context) {
     ilk_mutex mutex;
     struct thread owner;
@@ -141,6 +163,7 @@ long __wrap_ilk__system_call(long number, const uintptr_t arguments[6]);
 
 static ILK_ATOMIC(int) refusals;   /* of waits, that are still to come */
 static ILK_ATOMIC(int) refused_by; /* errno */
+static ILK_ATOMIC(bool) refuses_unlocks;
 
 /* The kernel answers so between the owner's end and its own note of it: EAGAIN; or as a signal comes: EINTR. */
 long __wrap_ilk__system_call(long number, const uintptr_t arguments[6]) {
@@ -149,6 +172,10 @@ long __wrap_ilk__system_call(long number, const uintptr_t arguments[6]) {
         ilk_atomic_load(&refusals, memory_order_relaxed) > 0) {
         ilk_atomic_fetch_sub(&refusals, 1, memory_order_relaxed);
         return -ilk_atomic_load(&refused_by, memory_order_relaxed);
+    }
+    if (number == SYS_futex && operation == FUTEX_UNLOCK_PI &&
+        ilk_atomic_load(&refuses_unlocks, memory_order_relaxed)) {
+        return -EPERM;
     }
     return __real_ilk__system_call(number, arguments);
 }
@@ -171,4 +198,20 @@ TEST(a_waiter_asks_again_while_the_owner_is_just_ending) {
         thread_join(&waiter.thread);
         check_equal(waiter.status, ILK_OK);
     }
+}
+
+static void unlock_where_the_system_refuses(void *context) {
+    struct mutex_waiter waiter = {.deadline_ns = ILK_FOREVER};
+    ilk_mutex mutex;
+    ilk_mutex_init(&mutex, true);
+    ilk_mutex_lock(&mutex);
+    waiter.mutex = &mutex;
+    thread_start(&waiter.thread, wait_for_mutex, &waiter);
+    thread_await_sleep(&waiter.thread);
+    ilk_atomic_store(&refuses_unlocks, true, memory_order_relaxed);
+    ilk_mutex_unlock(&mutex);
+}
+TEST(an_unlock_that_the_system_refuses_is_reported) {
+    need_inheritance();
+    expect_misuse(unlock_where_the_system_refuses, NULL, "ilk_mutex_unlock", "refuses to hand it over");
 }
