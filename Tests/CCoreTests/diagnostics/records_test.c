@@ -117,7 +117,7 @@ TEST(what_an_observe_has_begun_stands_as_another_call_settles) {
     check(ilk__object_find(&mutex) == NULL);
 }
 
-/* As above, with figures. */
+/* The object ends while a thread waits for it, and another one takes its place in the table. */
 TEST(a_wait_for_what_has_ended_is_not_in_the_figures_of_the_next) {
     static ilk_figures figures[8];
     ilk_figures mine;
