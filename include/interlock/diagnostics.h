@@ -44,14 +44,16 @@
  *               harmful later, when a lock is first written or upgraded, or a permit or a plain lock first given
  *               back, are reported when one of them is met again. Not counted are try_ calls and waits with a limit,
  *               as what is asked for; and orders that a third lock, held for writing or upgradable in both, keeps
- *               apart. A thread is known to hold the first 32, and a cycle has eight locks at most. A search ends
- *               after 100,000 to 1.1 million orders, which standard error says.
+ *               apart: one that is no semaphore, and among the first eight such that its thread holds. A thread is
+ *               known to hold the first 32, and a cycle has eight locks at most. A search ends after 100,000 to 1.1
+ *               million orders, which standard error says.
  *   contention  Acquisitions, those that met a holder, how long they waited and how long it was held.
  *   hang        A report of every thread: what it holds of the objects watched, what of them it waits for and since
  *               when, what it works on; cycles are marked.
  *
  * More words for the environment, separated by commas: abort (ends the process at the first report but of a hang),
- * limit=SECONDS (as ilk_set_hang_limit), signal=NUMBER (as ilk_set_hang_signal; by default SIGQUIT while hang is on),
+ * limit=SECONDS (as ilk_set_hang_limit; 0.001 to 86,400), signal=NUMBER (as ilk_set_hang_signal, but not 0; by default
+ * SIGQUIT while hang is on),
  * file=PATH (as the process that was started exits, the whole diagnosis there, as JSON if the name ends in .json, as a
  * page that carries it if in .html; overwrites only a regular file of the process's own user, and follows no link to
  * it). An unknown word is named on standard error, and ignored. A program with rights that its caller has not
@@ -197,7 +199,8 @@ ilk_status ilk_write_diagnosis(int file, ilk_diagnosis_form form);
  * ILK_NOMEM: no thread. */
 ilk_status ilk_set_hang_signal(int number);
 
-/* Has a thread's wait of more than `limit_ns` reported with all threads, once a wait and within some 100 ms, where
+/* Has a thread's wait of more than `limit_ns` reported with all threads, once a wait and within some 100 ms (waits that
+ * pass it together by one report; a wait for a predicate begins anew when it was woken and sleeps again), where
  * ILK_DIAGNOSE_HANG watches it; 0: none. What the whole process was stopped for (SIGSTOP, a debugger) does not count.
  * ILK_NOMEM: no thread. */
 ilk_status ilk_set_hang_limit(uint64_t limit_ns);

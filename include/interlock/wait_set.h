@@ -56,7 +56,8 @@
  *   C  A semaphore's permits come in its own order of arrival. The set stands in its queue from the first wait after
  *      it has been added, or has been answered, that comes to it: a wait whose keys are full before does not. A permit
  *      that comes while no thread waits is kept for the next wait. One that no wait has answered goes back to the
- *      semaphore when the member is removed or the set destroyed.
+ *      semaphore when the member is removed or the set destroyed; meanwhile it does not count towards
+ *      ILK_SEMAPHORE_MAX: where that is reached by then, the way back is misuse of ilk_semaphore_signal.
  *   D  When remove returns the set does not touch the member's object any more: it may be freed. A wait that begins
  *      later does not answer its key; one that had found it ready before may be about to return it.
  *   E  A wake ends the wait that is under way, or the next one, with what is ready then, perhaps nothing; any number
