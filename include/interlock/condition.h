@@ -48,9 +48,9 @@
  *   E  A thread that gives a lock up does not touch it afterwards, as mutex.h and rwlock.h promise.
  *
  * A predicate reads what the lock guards, and nothing else that changes: a change that no thread made under the lock is
- * noticed when a mutex, or a lock held for writing, is next given up. It is short, does not block, and makes no call on the lock: one that would
- * wait for it without limit, or gives it up while a thread that leaves judges, is misuse, and reported. It may run on
- * any thread, while its waiter sleeps.
+ * noticed when a mutex, or a lock held for writing, is next given up. It is short, does not block, and makes no call on
+ * the lock: one that would wait for it without limit, or gives it up while a thread that leaves judges, is misuse, and
+ * reported. It may run on any thread, while its waiter sleeps.
  *
  * Cost. While no thread waits under a lock, a call that meets no other executes not one instruction more. While one
  * does, giving it up after writing judges the predicates of those that wait, O(waiters), and taking it to write goes

@@ -4,6 +4,7 @@
  */
 /* contract: docs/diagnosis.md */
 #include "diagnostics/program.h"
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -183,6 +184,8 @@ TEST(only_ones_own_file_is_overwritten) {
     check_equal(unlink(path_of("second")), 0);
     check_equal(mkfifo(path_of("pipe"), 0666), 0);
     expect_refusal(path_of("pipe"), path_of("kept")); /* and it does not wait for a reader */
+    expect_refusal("/dev/null", path_of("kept"));
+    check_contains(printed, strerror(EPERM)); /* before it is emptied */
     if (getuid() == 0) {
         check_equal(chown(path_of("kept"), 65534, 65534), 0);
         check_equal(chmod(path_of("kept"), 0666), 0);
@@ -190,6 +193,17 @@ TEST(only_ones_own_file_is_overwritten) {
     } else {
         print_message("not root: another user's file is left out\n");
     }
+    remove_folder();
+}
+
+TEST(the_ending_of_the_path_chooses_the_form) {
+    make_folder();
+    write_diagnosis_to(path_of("diagnosis.html"));
+    check(strncmp(contents(path_of("diagnosis.html")), "<!DOCTYPE html>\n", 16) == 0);
+    write_diagnosis_to(path_of("diagnosis.json"));
+    check(strncmp(contents(path_of("diagnosis.json")), "{\n", 2) == 0);
+    write_diagnosis_to(path_of("diagnosis"));
+    check(strncmp(contents(path_of("diagnosis")), "interlock: ", 11) == 0);
     remove_folder();
 }
 
