@@ -78,7 +78,8 @@
  * A set and what is in it belong to one copy of the library: a program that has several, linked statically into shared
  * objects, uses them through one.
  *
- * Misuse: two threads wait at once; a set is destroyed while one waits; a ring or semaphore is destroyed that is in a
+ * Misuse (a semaphore in whose queue the set does not stand is not noticed): two threads wait at once; a set is
+ * destroyed while one waits; a ring or semaphore is destroyed that is in a
  * set.
  *
  * Fork: in the child a set is left as it is, not even destroyed. A ring or latch that was in it is as docs/fork.md
