@@ -183,6 +183,29 @@ TEST(an_upgrade_that_ends_judges) {
     check_equal(waiter.status, ILK_OK);
 }
 
+/* The value is changed by a thread that does not hold the lock. */
+static void unguarded(struct guard *guard) {
+    int value = 0;
+    struct waiter waiter = {.guard = guard, .value = &value, .wanted = 1, .deadline_ns = ILK_FOREVER};
+    start_waiter(&waiter);
+    set_value(guard, &value, 0);
+    const int before = waiter.judged;
+    value = 1;
+    if (guard->is_rwlock) {
+        ilk_rwlock_read_lock(&guard->lock);
+        ilk_rwlock_read_unlock(&guard->lock);
+    }
+    check_equal(waiter.judged, before);
+    guard_lock(guard);
+    guard_unlock(guard);
+    thread_join(&waiter.thread);
+    check_equal(waiter.status, ILK_OK);
+}
+/* contract: condition.h */
+TEST(a_change_outside_the_lock_is_noticed_as_it_is_next_given_up_after_writing) {
+    for_each_guard(unguarded);
+}
+
 /* ---- A buffer of one place, with deadlines ---- */
 
 struct buffer {

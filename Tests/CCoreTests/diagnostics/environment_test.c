@@ -46,7 +46,8 @@ TEST(unknown_words_are_named_and_ignored) {
     check_contains(printed, "interlock: INTERLOCK_DIAGNOSTICS: \"limit=soon\" is none of ");
     check_contains(printed, "interlock: lock-order inversion: ");
     (void)run_program(
-        &(struct program){.what = "orders", .settings = "signal=10.5,signal=65,limit=nan,file="});
+        &(struct program){.what = "orders", .settings = "signal=0,signal=10.5,signal=65,limit=nan,file="});
+    check_contains(printed, "\"signal=0\" is none of ");
     check_contains(printed, "\"signal=10.5\" is none of ");
     check_contains(printed, "\"signal=65\" is none of ");
     check_contains(printed, "\"limit=nan\" is none of ");

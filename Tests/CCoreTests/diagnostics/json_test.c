@@ -9,6 +9,7 @@
 #include "diagnostics/reports.h"
 #include "diagnostics/rings.h"
 #include <ctype.h>
+#include <interlock/condition.h>
 #include <interlock/inline/diagnose.h>
 #include <interlock/mutex.h>
 #include <interlock/rwlock.h>
@@ -484,6 +485,41 @@ TEST(a_limit_that_has_passed_is_no_time_away) {
     pass(6000000);
     check_contains(diagnosis(ILK_AS_TEXT), "  waits for work, for 6000 us; its limit is in 0 ns\n");
     ilk__facade_wait_end(&watch);
+}
+
+static pthread_t judge;
+static bool judge_says(void *says) {
+    return pthread_equal(pthread_self(), judge) && *(const bool *)says;
+}
+static void wait_for_judge(void *says) {
+    ilk_mutex_lock(&till);
+    check_equal(ilk_mutex_await_until(&till, judge_says, says, ILK_FOREVER), ILK_OK);
+    ilk_mutex_unlock(&till);
+}
+static void expect_till_waited_for(unsigned microseconds) {
+    char expected[64];
+    snprintf(expected, sizeof expected, "  waits for mutex %p, for %u us", (void *)&till, microseconds);
+    check_contains(diagnosis(ILK_AS_TEXT), expected);
+}
+/* The waiter does not say what the thread that woke it said. */
+TEST(a_wait_for_a_predicate_begins_anew_when_its_thread_sleeps_again) {
+    bool says = false;
+    judge = pthread_self();
+    begin();
+    ilk_mutex_init(&till, false);
+    struct thread waiter;
+    thread_start(&waiter, wait_for_judge, &says);
+    thread_await_sleep(&waiter);
+    pass(5000000);
+    expect_till_waited_for(5000);
+    const long before = thread_times_slept(&waiter);
+    ilk_mutex_lock(&till);
+    says = true;
+    ilk_mutex_unlock(&till);
+    yield_while(thread_times_slept(&waiter) == before);
+    thread_await_sleep(&waiter);
+    pass(2000000);
+    expect_till_waited_for(2000);
 }
 
 static void expect_name(const void *object, const char *expected) {

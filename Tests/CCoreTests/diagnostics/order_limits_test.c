@@ -38,6 +38,43 @@ TEST(the_first_32_shares_of_a_thread_are_known) {
     }
 }
 
+/* Of what a thread holds, what keeps the orders of two locks apart is among the first eight. */
+TEST(a_lock_keeps_orders_apart_behind_seven_others_and_not_behind_eight) {
+    enum { KNOWN_GUARDS = 8 };
+    static ilk_mutex mutexes[KNOWN_GUARDS + 3];
+    for (unsigned others = KNOWN_GUARDS - 1; others <= KNOWN_GUARDS; others++) {
+        make_mutexes(mutexes, KNOWN_GUARDS + 3);
+        ilk_mutex *guard = &mutexes[KNOWN_GUARDS], *first = guard + 1, *second = guard + 2;
+        for (unsigned index = 0; index < others; index++) {
+            ilk_mutex_lock(&mutexes[index]);
+        }
+        ilk_mutex_lock(guard);
+        lock_both(first, second);
+        ilk_mutex_unlock(guard);
+        for (unsigned index = others; index-- > 0;) {
+            ilk_mutex_unlock(&mutexes[index]);
+        }
+        ilk_mutex_lock(guard);
+        lock_both(second, first);
+        ilk_mutex_unlock(guard);
+        check_equal(reports.count, others == KNOWN_GUARDS);
+    }
+}
+
+TEST(a_semaphore_keeps_no_orders_apart) {
+    static ilk_mutex mutexes[2];
+    ilk_semaphore semaphore;
+    make_mutexes(mutexes, 2);
+    ilk_semaphore_init(&semaphore, 1);
+    for (unsigned first = 0; first < 2; first++) {
+        ilk_semaphore_wait(&semaphore);
+        lock_both(&mutexes[first], &mutexes[1 - first]);
+        ilk_semaphore_signal(&semaphore, 1);
+        check_equal(reports.count, first);
+    }
+    ilk_semaphore_destroy(&semaphore);
+}
+
 /* contract: ilk_write_diagnosis */
 TEST(the_first_16_reports_are_in_the_json) {
     enum { PAIRS = 17 };

@@ -67,6 +67,24 @@ static void take_each(void *unused) {
     take(places.second);
 }
 
+/* Has the first locked, and the waiter asleep for it; its object in the table. */
+static struct ilk__object *wait_for_first(struct thread *waiter) {
+    find_second();
+    ilk_mutex_init(&places.first, false);
+    ilk_mutex_lock(&places.first);
+    thread_start(waiter, take_each, NULL);
+    thread_await_sleep(waiter);
+    return ilk__object_find(&places.first);
+}
+
+/* The second takes the place of `object`, and the first is given up. */
+static void replace_by_second(struct ilk__object *object, struct thread *waiter) {
+    ilk_mutex_init(places.second, false);
+    check(ilk__object_find(places.second) == object);
+    ilk_mutex_unlock(&places.first);
+    thread_join(waiter);
+}
+
 /*  main                          waiter
  *    locks the first
  *                                  waits for it
@@ -75,21 +93,13 @@ static void take_each(void *unused) {
  *    unlocks the first
  *                                  has it, and takes the second */
 TEST(a_lock_is_not_held_by_a_thread_that_waited_for_the_one_before_it) {
-    begin_reports();
-    find_second();
-    ilk_mutex_init(&places.first, false);
-    ilk_mutex_lock(&places.first);
-    struct ilk__object *object = ilk__object_find(&places.first);
     struct thread waiter;
-    thread_start(&waiter, take_each, NULL);
-    thread_await_sleep(&waiter);
+    begin_reports();
+    struct ilk__object *object = wait_for_first(&waiter);
     ilk_diagnose(0);
     check_equal(ilk_mutex_observe(&places.first, 0), ILK_OK);
     ilk_diagnose(ILK_DIAGNOSE_ORDER);
-    ilk_mutex_init(places.second, false);
-    check(ilk__object_find(places.second) == object);
-    ilk_mutex_unlock(&places.first);
-    thread_join(&waiter);
+    replace_by_second(object, &waiter);
     check_equal(reports.count, 0);
     check_equal(object->acquisitions, 1);
 }
@@ -121,19 +131,11 @@ TEST(what_an_observe_has_begun_stands_as_another_call_settles) {
 TEST(a_wait_for_what_has_ended_is_not_in_the_figures_of_the_next) {
     static ilk_figures figures[8];
     ilk_figures mine;
-    ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
-    find_second();
-    ilk_mutex_init(&places.first, false);
-    ilk_mutex_lock(&places.first);
-    struct ilk__object *object = ilk__object_find(&places.first);
     struct thread waiter;
-    thread_start(&waiter, take_each, NULL);
-    thread_await_sleep(&waiter);
+    ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
+    struct ilk__object *object = wait_for_first(&waiter);
     ilk__object_forget(&places.first);
-    ilk_mutex_init(places.second, false);
-    check(ilk__object_find(places.second) == object);
-    ilk_mutex_unlock(&places.first);
-    thread_join(&waiter);
+    replace_by_second(object, &waiter);
     check(find_figures(places.second, figures, ilk_figures_snapshot(figures, 8), &mine));
     check_equal(mine.acquisitions, 1);
     check_equal(mine.hold.count, 1);
@@ -633,7 +635,7 @@ TEST(a_record_is_empty_for_the_next_thread) {
 }
 
 static pthread_key_t late_key;
-static ILK_ATOMIC(int) late_locks;
+static ILK_ATOMIC(int) late_locks; /* Relaxed: of one thread until it is joined. */
 
 /* Called twice: before the thread's record has ended, or after, and after. */
 static void lock_late(void *mutex) {

@@ -88,6 +88,7 @@ static bool waits(const struct thread *thread) {
 
 static struct thread one, other;
 
+/* Relaxed: the words alone say so. */
 static bool both_wait(void) {
     return ilk_atomic_load(&accounts.word, memory_order_relaxed) >> 31 != 0 &&
            ilk_atomic_load(&orders.word, memory_order_relaxed) >> 31 != 0 && waits(&one) && waits(&other);
@@ -122,7 +123,7 @@ TEST(two_threads_crossed_over_two_mutexes) {
     expect_words(cross, SIGKILL, CYCLE CROSSED);
 }
 
-static ILK_ATOMIC(bool) audits;
+static ILK_ATOMIC(bool) audits; /* Relaxed: nothing else is read after it. */
 
 FRAME void auditor(void *unused) {
     be_called("auditor");

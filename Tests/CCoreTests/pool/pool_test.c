@@ -719,7 +719,7 @@ static void count_part(void *context, size_t first, size_t end) {
 TEST(the_parts_of_a_long_loop_are_longer_than_one_where_the_pool_chooses) {
     enum { LENGTH = 100000 };
     ilk_pool *pool = pool_of(1);
-    ILK_ATOMIC(size_t) parts = 0;
+    ILK_ATOMIC(size_t) parts = 0; /* Relaxed: a number by itself; the loop's end orders it. */
     check(ilk_pool_for(pool, 0, LENGTH, 0, count_part, &parts));
     check(ilk_atomic_load(&parts, memory_order_relaxed) <= LENGTH / 2);
     pool_end(pool);

@@ -161,6 +161,7 @@ TEST(an_ended_recursive_owner_is_reported_with_its_own_call) {
 long __real_ilk__system_call(long number, const uintptr_t arguments[6]);
 long __wrap_ilk__system_call(long number, const uintptr_t arguments[6]);
 
+/* Relaxed: threads that start, join and sleep order them. */
 static ILK_ATOMIC(int) refusals;   /* of waits, that are still to come */
 static ILK_ATOMIC(int) refused_by; /* errno */
 static ILK_ATOMIC(bool) refuses_unlocks;

@@ -44,14 +44,33 @@ static void semaphore_destroyed_in_a_set(void *context) {
     ilk_semaphore_destroy(&semaphore);
 }
 
+static void permit_given_back_beyond_the_most(void *context) {
+    ilk_wait_set *set = new_set();
+    ilk_semaphore semaphore = ILK_SEMAPHORE_INIT(0);
+    check_equal(ilk_wait_set_add_semaphore(set, &semaphore, NULL), ILK_OK);
+    check(!is_ready(set, NULL));
+    ilk_semaphore_signal(&semaphore, 1); /* the set keeps it: it does not count */
+    check(ilk_semaphore_try_signal(&semaphore, ILK_SEMAPHORE_MAX));
+    ilk_wait_set_remove(set, NULL);
+}
+
 static const struct misuse table[] = {
     {two_threads_wait, "ilk_wait_set_wait_until", "another thread waits on the set"},
     {destroyed_beside_a_wait, "ilk_wait_set_destroy", "destroyed while a thread waits"},
     {spsc_destroyed_in_a_set, "ilk_spsc_destroy", "destroyed while it is in a wait set"},
     {mpmc_destroyed_in_a_set, "ilk_mpmc_destroy", "destroyed while it is in a wait set"},
     {semaphore_destroyed_in_a_set, "ilk_semaphore_destroy", "destroyed while 1 threads wait"},
+    {permit_given_back_beyond_the_most, "ilk_semaphore_signal", "permits more than"},
 };
 
 TEST(misuse_of_a_wait_set_is_reported) {
     EXPECT_ALL(table);
+}
+
+TEST(a_semaphore_in_whose_queue_its_set_does_not_stand_is_destroyed_unnoticed) {
+    ilk_wait_set *set = new_set();
+    ilk_semaphore semaphore = ILK_SEMAPHORE_INIT(0);
+    check_equal(ilk_wait_set_add_semaphore(set, &semaphore, NULL), ILK_OK);
+    ilk_semaphore_destroy(&semaphore);
+    ilk_wait_set_destroy(set);
 }
