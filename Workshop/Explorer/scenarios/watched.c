@@ -10,6 +10,7 @@
 #include <interlock/mutex.h>
 #include <interlock/rwlock.h>
 #include <interlock/semaphore.h>
+#include <rwlock/slot_table.h>
 
 static struct {
     ilk_mutex mutex;
@@ -314,6 +315,18 @@ static void try_permit_observed(void) {
     try_permit();
     permit();
 }
+/* The reader has a slot, which a fast path gives up without a look at the word. */
+static void setup_slots(void) {
+    setup_observed();
+    s.lock.word |= ILK__RWLOCK_SLOTS;
+    ilk__slot_table_2.chunks.blocks[0].taken = 1;
+    ilk__slot_table_2.block_count = 1;
+}
+static void read_observed(void) {
+    ilk__set_my_slots(&ilk__slot_table_2.chunks.blocks[0]);
+    read();
+    write();
+}
 static void observe_mutex_anew(void) {
     ex_assert(ilk_mutex_observe(&s.mutex, 0) == ILK_OK);
     observe_mutex();
@@ -424,6 +437,7 @@ ANEW(anew_lock, "lock", setup_observed, lock_observed, observe_mutex_anew);
 ANEW(anew_try_lock, "try_lock", setup_observed, try_lock_observed, observe_mutex_anew);
 ANEW(anew_write, "write", setup_observed, write_observed, observe_lock_anew);
 ANEW(anew_try_write, "try_write", setup_observed, try_write_observed, observe_lock_anew);
+ANEW(anew_read, "read", setup_slots, read_observed, observe_lock_anew);
 ANEW(anew_permit, "permit", setup_observed, permit_observed, observe_semaphore_anew);
 ANEW(anew_try_permit, "try_permit", setup_observed, try_permit_observed, observe_semaphore_anew);
 ANEW(anew_stages_lock, "stages-lock", setup_mutex_stages, take_in_stages, observe_in_stages);
