@@ -54,6 +54,9 @@ ILK_TRUSTED_NONBLOCKING_END
 /* How many processors the process may run on; at least 1. Of the core (platform/threads.h). */
 uint32_t ilk__thread_processors(void);
 
+/* Yields the core. Of the core (platform/yield.h). */
+void ilk__thread_yield(void);
+
 /* The declarations of <dispatch/queue.h>, under names that do not meet them. */
 void *ilk__dispatch_get_current_queue(void) ILK__SYMBOL("dispatch_get_current_queue");
 const char *ilk__dispatch_queue_get_label(void *queue) ILK__SYMBOL("dispatch_queue_get_label");

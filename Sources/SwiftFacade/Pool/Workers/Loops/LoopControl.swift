@@ -6,6 +6,7 @@
 //
 //   caller                              helper
 //     submits the helpers
+//                                         yields
 //     works until no element is left      lock: is there a body? registers, works, unregisters
 //     lock: takes the body away           lock: none? nothing
 //     waits for the registered helpers
@@ -103,6 +104,7 @@ final class LoopControl: PoolObject {
 
     /// A helper.
     package func run() {
+        ilk__thread_yield()  // it may have been woken where the caller runs, in front of it
         let begins = state.withLock { state in
             if state.part != nil { state.helpers += 1 }
             return state.part != nil
