@@ -52,11 +52,12 @@
  *               when, what it works on; cycles are marked.
  *
  * More words for the environment, separated by commas: abort (ends the process at the first report but of a hang),
- * limit=SECONDS (as ilk_set_hang_limit; 0.001 to 86,400), signal=NUMBER (as ilk_set_hang_signal, but not 0; by default
- * SIGQUIT while hang is on), file=PATH (as the process that was started exits, the whole diagnosis there, as JSON if the
- * name ends in .json, as a page that carries it if in .html; overwrites only a regular file of the process's own user, and follows no link to
- * it). An unknown word is named on standard error, and ignored. A program with rights that its caller has not
- * (set-user-ID …) does not read the environment, and a static program that calls nothing that can be watched may not.
+ * limit=SECONDS (as ilk_set_hang_limit; 0.001 to 86,400), signal=NUMBER (as ilk_set_hang_signal, but not 0; by
+ * default SIGQUIT while hang is on), file=PATH (as the process that was started exits, the whole diagnosis there, as
+ * JSON if the name ends in .json, as a page that carries it if in .html; overwrites only a regular file of the
+ * process's own user, and follows no link to it). An unknown word is named on standard error, and ignored. A program
+ * with rights that its caller has not (set-user-ID …) does not read the environment, and a static program that calls
+ * nothing that can be watched may not.
  *
  * A child of fork has all names, and can give and ask for them, whatever other threads were doing; its other
  * threads are gone from reports. It has no limit, and no reports at a signal, until it asks for them.
@@ -199,8 +200,8 @@ ilk_status ilk_write_diagnosis(int file, ilk_diagnosis_form form);
 ilk_status ilk_set_hang_signal(int number);
 
 /* Has a thread's wait of more than `limit_ns` reported with all threads, once a wait and within some 100 ms (a wait
- * for a predicate begins anew when it was woken and sleeps again), where ILK_DIAGNOSE_HANG watches it; 0: none. What the
- * whole process was stopped for (SIGSTOP, a debugger) does not count. ILK_NOMEM: no thread. */
+ * for a predicate begins anew when it was woken and sleeps again), where ILK_DIAGNOSE_HANG watches it; 0: none. What
+ * the whole process was stopped for (SIGSTOP, a debugger) does not count. ILK_NOMEM: no thread. */
 ilk_status ilk_set_hang_limit(uint64_t limit_ns);
 
 ILK_END_DECLARATIONS
