@@ -261,7 +261,7 @@ void ilk__rwlock_require_writer(const ilk_rwlock *lock, const char *call) {
 ilk_status ilk__rwlock_read_until(ilk_rwlock *lock, ilk__read_section *section, uint64_t deadline_ns,
                                   const char *call, struct ilk__watch *watch) {
     ilk__mode_decide(lock);
-    /* One that is watched is counted in the word, where its end is seen: OBSERVED may be down just now. */
+    /* One that is watched is counted: the unlock that counts it off sees OBSERVED, which may be down just now. */
     if (watch == NULL && ilk__rwlock_try_read_fast(lock, section)) {
         return ILK_OK;
     }

@@ -44,14 +44,22 @@ static void semaphore_destroyed_in_a_set(void *context) {
     ilk_semaphore_destroy(&semaphore);
 }
 
-static void permit_given_back_beyond_the_most(void *context) {
+/* A set that keeps a permit, which does not count, beside the most there can be. */
+static ilk_wait_set *keep_permit_beyond_the_most(ilk_semaphore *semaphore) {
     ilk_wait_set *set = new_set();
-    ilk_semaphore semaphore = ILK_SEMAPHORE_INIT(0);
-    check_equal(ilk_wait_set_add_semaphore(set, &semaphore, NULL), ILK_OK);
+    check_equal(ilk_wait_set_add_semaphore(set, semaphore, NULL), ILK_OK);
     check(!is_ready(set, NULL));
-    ilk_semaphore_signal(&semaphore, 1); /* the set keeps it: it does not count */
-    check(ilk_semaphore_try_signal(&semaphore, ILK_SEMAPHORE_MAX));
-    ilk_wait_set_remove(set, NULL);
+    ilk_semaphore_signal(semaphore, 1);
+    check(ilk_semaphore_try_signal(semaphore, ILK_SEMAPHORE_MAX));
+    return set;
+}
+static void permit_given_back_by_remove(void *context) {
+    ilk_semaphore semaphore = ILK_SEMAPHORE_INIT(0);
+    ilk_wait_set_remove(keep_permit_beyond_the_most(&semaphore), NULL);
+}
+static void permit_given_back_by_destroy(void *context) {
+    ilk_semaphore semaphore = ILK_SEMAPHORE_INIT(0);
+    ilk_wait_set_destroy(keep_permit_beyond_the_most(&semaphore));
 }
 
 static const struct misuse table[] = {
@@ -60,7 +68,8 @@ static const struct misuse table[] = {
     {spsc_destroyed_in_a_set, "ilk_spsc_destroy", "destroyed while it is in a wait set"},
     {mpmc_destroyed_in_a_set, "ilk_mpmc_destroy", "destroyed while it is in a wait set"},
     {semaphore_destroyed_in_a_set, "ilk_semaphore_destroy", "destroyed while 1 threads wait"},
-    {permit_given_back_beyond_the_most, "ilk_semaphore_signal", "permits more than"},
+    {permit_given_back_by_remove, "ilk_semaphore_signal", "permits more than"},
+    {permit_given_back_by_destroy, "ilk_semaphore_signal", "permits more than"},
 };
 
 TEST(misuse_of_a_wait_set_is_reported) {
