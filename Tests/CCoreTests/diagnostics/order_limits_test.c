@@ -61,6 +61,27 @@ TEST(a_lock_keeps_orders_apart_behind_seven_others_and_not_behind_eight) {
     }
 }
 
+TEST(a_lock_keeps_orders_apart_behind_any_number_held_for_reading) {
+    enum { READ = 9 };
+    static ilk_mutex mutexes[3];
+    static ilk_rwlock read[READ];
+    make_mutexes(mutexes, 3);
+    for (unsigned index = 0; index < READ; index++) {
+        ilk_rwlock_init(&read[index]);
+        ilk_rwlock_read_lock(&read[index]);
+    }
+    for (unsigned first = 0; first < 2; first++) {
+        ilk_mutex_lock(&mutexes[2]);
+        lock_both(&mutexes[first], &mutexes[1 - first]);
+        ilk_mutex_unlock(&mutexes[2]);
+    }
+    check_equal(reports.count, 0);
+    for (unsigned index = 0; index < READ; index++) {
+        ilk_rwlock_read_unlock(&read[index]);
+        ilk_rwlock_destroy(&read[index]);
+    }
+}
+
 TEST(a_semaphore_keeps_no_orders_apart) {
     static ilk_mutex mutexes[2];
     ilk_semaphore semaphore;
