@@ -8,6 +8,9 @@
 
 #include <stdbool.h>
 
+/* Skips the test where there are no filters. */
+void need_sandbox(void);
+
 /* `call` answers `error` from now on. False: there is no seccomp here. */
 bool sandbox_refuse(long call, int error);
 

@@ -24,6 +24,7 @@ static void need_inheritance(void) {
 TEST(a_far_deadline_on_the_wall_clock_is_not_over_at_once) {
     need_inheritance();
     need_children();
+    need_sandbox();
     pid_t child = fork();
     if (is_child(child)) {
         check(sandbox_refuse_futex(FUTEX_LOCK_PI2, ENOSYS));
@@ -40,6 +41,7 @@ static void find_it_taken(void *context) {
 TEST(a_deadline_of_long_ago_on_the_wall_clock_is_over) {
     need_inheritance();
     need_children();
+    need_sandbox();
     pid_t child = fork();
     if (is_child(child)) {
         check(sandbox_refuse_futex(FUTEX_LOCK_PI2, ENOSYS));
