@@ -44,9 +44,9 @@
  *               harmful later, when a lock is first written or upgraded, or a permit or a plain lock first given
  *               back, are reported when one of them is met again. Not counted are try_ calls and waits with a limit,
  *               as what is asked for; and orders that a third lock, held for writing or upgradable in both, keeps
- *               apart: one that is watched, is no semaphore, and is among the first eight such that its thread
- *               holds. A thread is known to hold the first 32, and a cycle has eight locks at most. A search ends
- *               after 100,000 to 1.1 million orders, which standard error says.
+ *               apart: one that was watched as it was taken, is no semaphore, and is among the first eight such
+ *               that its thread holds. A thread is known to hold the first 32, and a cycle has eight locks at most. A
+ *               search ends after 100,000 to 1.1 million orders, which standard error says.
  *   contention  Acquisitions, those that met a holder, how long they waited and how long it was held.
  *   hang        A report of every thread: what it holds of the objects watched, what of them it waits for and since
  *               when, what it works on; cycles are marked.

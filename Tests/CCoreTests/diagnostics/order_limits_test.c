@@ -96,6 +96,19 @@ TEST(a_semaphore_keeps_no_orders_apart) {
     ilk_semaphore_destroy(&semaphore);
 }
 
+TEST(a_lock_taken_before_it_is_watched_keeps_no_orders_apart) {
+    static ilk_mutex mutexes[2], guard;
+    make_mutexes(mutexes, 2);
+    ilk_mutex_lock(&guard);
+    check_equal(ilk_mutex_observe(&guard, ILK_DIAGNOSE_ORDER), ILK_OK);
+    lock_both(&mutexes[0], &mutexes[1]);
+    check_equal(reports.count, 0);
+    lock_both(&mutexes[1], &mutexes[0]);
+    check_equal(reports.count, 1);
+    ilk_mutex_unlock(&guard);
+    ilk_mutex_destroy(&guard);
+}
+
 /* contract: ilk_write_diagnosis */
 TEST(the_first_16_reports_are_in_the_json) {
     enum { PAIRS = 17 };
