@@ -180,6 +180,9 @@ FACADE = "Sources/SwiftFacade/"
 # Operations apart; this keeps the rooms in them so.
 SYNC = ("Sync/Internal", "Sync/Locks", "Sync/Rings", "Sync/Collections", "Sync/Diagnostics")
 POOL = ("Pool/Workers", "Pool/Queue", "Pool/Caching", "Pool/Threads")
+OPERATIONS = SYNC + POOL + ("Operations/Dispatch",)
+TOPICS = tuple("Operations/" + topic for topic in
+               ("Steps", "Observing", "Group", "Explaining", "Conditions", "Policies", "Scope", "Queue"))
 ROOMS = {
     "Sync/Internal": (),
     "Sync/Locks": ("Sync/Internal",),
@@ -191,8 +194,9 @@ ROOMS = {
     "Pool/Caching": SYNC + ("Pool/Workers",),
     "Pool/Threads": SYNC + ("Pool/Workers",),
     "Operations/Dispatch": SYNC + POOL,
-    # One class, AsyncOperation, whose extensions stand in a folder for each topic.
-    "Operations": SYNC + POOL + ("Operations/Dispatch",),
+    # One class, AsyncOperation, and what it is made of; a folder for each topic of it names the class, and topics before it.
+    "Operations": OPERATIONS + TOPICS,
+    **{topic: OPERATIONS + ("Operations",) + TOPICS[:at] for at, topic in enumerate(TOPICS)},
     "Interlock": (),
 }
 SWIFT_TYPE = re.compile(
@@ -228,7 +232,7 @@ def rooms(root):
         seen = set()
         for number, line in enumerate(text.splitlines(), 1):
             # A member of another type may have the name: `WorkerPool.Priority`.
-            for word in re.findall(r"(?<![\w.])[A-Z]\w*", line):
+            for word in re.findall(r"(?<![\w.])(?:Interlock(?:Sync|Pool|Operations)\.)?([A-Z]\w*)", line):
                 home = homes.get(word, {room})
                 if word in seen or room is None or room in home or home & set(ROOMS[room]):
                     continue

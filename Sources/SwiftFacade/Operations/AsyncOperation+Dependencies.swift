@@ -18,7 +18,7 @@ extension AsyncOperation {
     }
 
     /// Under the graph's lock: checks the edge and records it; nil where it is there already. `gated` is `dependency`
-    /// where it is of this module. The proxy where Foundation does not know of it yet.
+    /// where it is of this module. The proxy where Foundation has to see a new one.
     func addEdge(
         to dependency: Operation,
         as gated: (any GatedOperation)?,
@@ -97,11 +97,11 @@ extension AsyncOperation: GatedOperation {
     }
 
     func open(_ gate: DependencyGate, isNew: Bool, error: (any Error)?) {
-        let (opened, listeners) = record.withLock { ($0.open(gate, error), $0.listeners) }
-        // Foundation's queue may start it after this, and its readiness comes before its beginning.
-        if opened.isReady, !isNew { announce(.ready, to: listeners) }
-        guard let proxy = opened.proxy else { return }
-        proxy.open(for: self)
+        let (last, listeners) = record.withLock { ($0.open(gate, error), $0.listeners) }
+        guard let last else { return }
+        // A queue may start it after this, and its readiness comes before its beginning.
+        if last.isReady, !isNew { announce(.ready, to: listeners) }
+        last.proxy?.open(for: self)
         tellQueueIfReady()
     }
 

@@ -49,7 +49,7 @@ extension AsyncOperation {
 
     private func makeKnown(_ decided: OperationRecord.Decided, _ upstream: [Operation]) -> Bool {
         if decided.mustEnd {
-            end(wasExecuting: true)
+            makeEndKnown(wasExecuting: true)
         } else if decided.isFirst {
             UnneededUpstream.left(upstream)
         }
@@ -57,7 +57,7 @@ extension AsyncOperation {
     }
 
     /// Makes the decided ending known, once.
-    func end(wasExecuting: Bool) {
+    func makeEndKnown(wasExecuting: Bool) {
         let stopsExecuting = wasExecuting && isObservedExecuting
         if stopsExecuting { willChangeValue(for: \.isExecuting) }
         willChangeValue(for: \.isFinished)
@@ -65,7 +65,7 @@ extension AsyncOperation {
         record.withLock { $0.takePolicies() }?.withdraw()
         var held = record.withLock { record in
             DependencyGraph.retire(&record.vertex)
-            return record.end()
+            return record.markEnded()
         }
         // Before Foundation's queue gives the place away: a more urgent dependent takes it, and a queue of chains can
         // finish what has begun before it begins anew.

@@ -11,8 +11,8 @@
 //   lock: observers come back into the getters.
 // - Before `start()`, finishing and cancelling are only recorded: Foundation makes a cancelled operation ready at once,
 //   and its queue calls `start()`, which ends it.
-// - `isReady` is Foundation's; dependencies go through gates (`DependencyGate.swift`). The override only learns which
-//   queue asks (`Readiness.swift`).
+// - Dependencies go through gates (`DependencyGate.swift`). Foundation learns that the operation waits when it first asks
+//   `isReady` (`Readiness.swift`).
 //
 // Lock order: graph, then an operation's record. Nothing that users write runs under a record's lock.
 
@@ -115,14 +115,18 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
 
     /// Whether the operation waits for no dependency, or was cancelled.
     public final override var isReady: Bool {
+        let isPosted = ReadyPosting.isFirstQuestion(about: self)
+        if !isPosted, let proxy = record.withLock({ $0.beginAnswering() }) { show(proxy) }
         let isReady = isFreeOfDependencies
-        willAnswer(isReady: isReady)
+        willAnswer(isReady: isReady, isPosted: isPosted)
         return isReady
     }
 
+    private func show(_ proxy: DependencyProxy) { ReadyPosting.around(self) { super.addDependency(proxy) } }
+
     /// Foundation has asked, and gets the answer next. Tests place a preemption here.
-    func willAnswer(isReady: Bool) {
-        if !ReadyPosting.isFirstQuestion(about: self) { wasAsked(isReady: isReady) }
+    func willAnswer(isReady: Bool, isPosted: Bool) {
+        if isReady, !isPosted { recheckLater() }
     }
 
     /// Whether the operation was started and has not ended. Delays, conditions and categories come before its work.
@@ -161,10 +165,10 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
     func startUnchecked() {
         let isObserved = isObservedExecuting
         if isObserved { willChangeValue(for: \.isExecuting) }
-        let started = record.withLock { $0.start(cancelled: { self.cancellationError }) }
+        let started = record.withLock { $0.markStarted(cancelled: { self.cancellationError }) }
         if isObserved { didChangeValue(for: \.isExecuting) }
         switch started {
-        case .end: end(wasExecuting: false)
+        case .end: makeEndKnown(wasExecuting: false)
         case .launch:
             announceWillStart()
             announce(.executing)
@@ -177,7 +181,7 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
 
     private func launch() {
         switch record.withLock({ $0.launch() }) {
-        case .end: end(wasExecuting: true)
+        case .end: makeEndKnown(wasExecuting: true)
         case .cancelled: finish(error: cancellationError)
         case .admit: admit()
         case .run: runWork()
@@ -273,7 +277,7 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
         failure: (@Sendable () -> (any Error)?)? = nil
     ) {
         guard let (gate, proxy) = addEdge(to: dependency, as: gated, failure: failure) else { return }
-        if let proxy { ReadyPosting.around(self) { super.addDependency(proxy) } }
+        if let proxy { show(proxy) }
         if let gated { gated.openWhenFinished(gate) } else { gate.openAfter(dependency) }
     }
 

@@ -6,7 +6,8 @@
 //
 // So each edge of an `AsyncOperation` is a gate of its own, which opens when the dependency has finished or is removed;
 // where the dependent is gone, nothing is touched. Foundation sees one dependency in place of all of them, the proxy,
-// which opens with the last gate. References run
+// which opens with the last gate. It is made when Foundation, or a user, first asks whether the dependent is ready: in a
+// queue of this module nobody does. References run
 //
 //     dependent ──▶ gate ◀── dependency        gate ┄┄weak┄┄▶ dependent        dependent ──▶ proxy
 //
@@ -71,8 +72,22 @@ final class DependencyGate: @unchecked Sendable {
 /// What Foundation sees of an operation's dependencies while one is unfinished: an operation that only becomes
 /// finished. In no queue, and never started.
 ///
+///     thread that asks                         thread that opens the last gate
+///     isReady: takes a proxy into the record
+///                                              takes it out of the record, opens it: nothing waits for it yet
+///     shows it to Foundation: it has finished
+///
+/// Until the gate opens, other questions are answered by the record: no.
+///
 /// `@unchecked Sendable` because its superclass is: what it adds is behind a mutex.
 final class DependencyProxy: Operation, @unchecked Sendable {
+    #if canImport(ObjectiveC)
+    /// A question may come under a lock there, where no dependency can be added: not documented.
+    static let isSeenAtOnce = true
+    #else
+    static let isSeenAtOnce = false
+    #endif
+
     private let isOpen = VisibleMutex(false, isPacked: true)
 
     override var isFinished: Bool { isOpen.withLock { $0 } }

@@ -90,7 +90,7 @@ struct OperationRecord {
 
     var state: OperationState {
         switch phase {
-        case .waiting, .listed, .submitted: shutGates == 0 || isCancelled ? .ready : .waiting
+        case .waiting, .listed, .submitted: isFree ? .ready : .waiting
         case .starting, .admitting, .running: .executing
         case .ended: .finished
         }
@@ -99,7 +99,7 @@ struct OperationRecord {
     // MARK: Starting
 
     /// `cancelled` makes the error for an operation cancelled while it waited.
-    mutating func start(cancelled: () -> any Error) -> Start {
+    mutating func markStarted(cancelled: () -> any Error) -> Start {
         guard phase == .waiting else { return .misuse(phase) }
         if ending == nil, isCancelled { ending = .failure(cancelled()) }
         if ending != nil { return .end }
@@ -186,7 +186,7 @@ struct OperationRecord {
     /// What an operation whose ending is decided has to give back before it ends.
     mutating func takePolicies() -> OperationPolicies? { held.policies.take() }
 
-    mutating func end() -> Holdings {
+    mutating func markEnded() -> Holdings {
         precondition(ending != nil && !hasEnded, "an operation ends once, with an ending")
         work.move(to: .ended)
         return takeHoldings()
@@ -264,8 +264,10 @@ struct OperationRecord {
 
     /// Its vertex in the order of dependencies, from its first edge to its end.
     var vertex = DependencyOrder.none
-    /// The dependency that Foundation sees while a gate is shut.
+    /// The dependency that Foundation sees while a gate is shut, from its first question on.
     private var proxy: DependencyProxy?
+    /// No dependency keeps it from its start.
+    var isFree: Bool { shutGates == 0 || isCancelled }
     /// The sources of the edges, where they are many.
     private var sources: Set<ObjectIdentifier>?
 
@@ -275,28 +277,39 @@ struct OperationRecord {
         return sources!.contains(ObjectIdentifier(source))
     }
 
-    /// Adds an edge with its gate; gives the proxy where it is new.
+    /// Adds an edge with its gate; gives the proxy where Foundation has to see a new one.
     mutating func shut(_ edge: Edge) -> DependencyProxy? {
         held.edges.append(edge)
         shutGates += 1
         hasWaited = true
         sources?.insert(ObjectIdentifier(edge.source))
+        return wasAsked || DependencyProxy.isSeenAtOnce ? newProxy() : nil
+    }
+
+    /// Somebody asks whether it is ready, other than by its own postings: from now on Foundation has to see that it
+    /// waits, and gets the proxy.
+    mutating func beginAnswering() -> DependencyProxy? {
+        wasAsked = true
+        return shutGates == 0 ? nil : newProxy()
+    }
+
+    private mutating func newProxy() -> DependencyProxy? {
         if proxy != nil { return nil }
         proxy = DependencyProxy()
         return proxy
     }
 
-    /// Opens a gate, once, and records the error of the dependency. `isReady`: it was the last, before the start; the
-    /// proxy after the last gate.
+    /// Opens a gate, once, and records the error of the dependency; nil where another is shut. `isReady`: before the
+    /// start.
     mutating func open(
         _ gate: DependencyGate,
         _ error: (any Error)?
-    ) -> (isReady: Bool, proxy: DependencyProxy?) {
-        if gate.isOpen { return (false, nil) }
+    ) -> (isReady: Bool, proxy: DependencyProxy?)? {
+        if gate.isOpen { return nil }
         gate.isOpen = true
         if let error, phase == .waiting, ending == nil, !isCancelled { ending = .failure(error) }
         shutGates -= 1
-        return (shutGates == 0 && phase == .waiting, shutGates == 0 ? proxy.take() : nil)
+        return shutGates == 0 ? (phase == .waiting, proxy.take()) : nil
     }
 
     mutating func removeEdge(to source: Operation) -> DependencyGate? {

@@ -17,16 +17,13 @@
 import Foundation
 
 extension AsyncOperation {
-    var isFreeOfDependencies: Bool { super.isReady }
+    /// Foundation knows a proxy only, which may not be there yet, and the barriers of its queue.
+    var isFreeOfDependencies: Bool { record.withLock { $0.isFree } && super.isReady }
 
     /// A queue or a user has asked whether the operation is ready. After the answer yes, Foundation may not search its
     /// queue any more.
-    func wasAsked(isReady: Bool) {
-        let mustRecheck = record.withLock { record in
-            record.wasAsked = true
-            return isReady && record.beginRecheck()
-        }
-        guard mustRecheck else { return }
+    func recheckLater() {
+        guard record.withLock({ $0.beginRecheck() }) else { return }
         // After the caller has stored the answer, or later.
         DispatchQueue.global().async { [self] in
             record.withLock { $0.endRecheck() }

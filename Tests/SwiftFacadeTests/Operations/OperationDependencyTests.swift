@@ -3,6 +3,7 @@
 // Dependencies: edges release in every order of events, nothing freed is touched, nothing unreferenced is kept.
 
 import Foundation
+import Synchronization
 import Testing
 
 import Interlock
@@ -73,15 +74,15 @@ import Interlock
     /// Lets its dependency finish between Foundation's question and its use of the answer.
     // Operation is; the subclass adds only what it never changes.
     private final class Overtaken: AsyncOperation<Int>, @unchecked Sendable {
-        let happen: @Sendable () -> Void
-        init(_ happen: @escaping @Sendable () -> Void) {
+        let happen: @Sendable (_ isPosted: Bool) -> Void
+        init(_ happen: @escaping @Sendable (Bool) -> Void) {
             self.happen = happen
             super.init()
         }
         override func execute() { finish(.success(1)) }
-        override func willAnswer(isReady: Bool) {
-            if !isReady { happen() }
-            super.willAnswer(isReady: isReady)
+        override func willAnswer(isReady: Bool, isPosted: Bool) {
+            if !isReady { happen(isPosted) }
+            super.willAnswer(isReady: isReady, isPosted: isPosted)
         }
     }
 
@@ -89,16 +90,17 @@ import Interlock
     // asks isReady: false
     //                                    opens the gate; the queue has nothing to start
     // stores the old answer; asks again, and is answered true, but does not search again
-    @Test(arguments: ["finishes", "is removed", "waits no more: cancelled"])
-    func whatBecomesReadyWhileItIsAddedIsStarted(how: String) async throws {
+    //
+    // The first question shows Foundation a dependency, whose posting asks too.
+    @Test(arguments: ["finishes", "is removed", "waits no more: cancelled"], [false, true])
+    func whatBecomesReadyWhileItIsAddedIsStarted(how: String, inThePosting: Bool) async throws {
         let queue = queue
         let (above, begun) = held("above")
         queue.addOperation(above)
         await begun.taken()
-        // Adding the dependency asks too: not yet.
         let added = VisibleMutex<Overtaken?>(nil)
-        let below = Overtaken {
-            guard let below = added.withLock({ $0.take() }) else { return }
+        let below = Overtaken { isPosted in
+            guard isPosted == inThePosting, let below = added.withLock({ $0.take() }) else { return }
             switch how {
             case "finishes": above.finish(.success(1))
             case "is removed": below.removeDependency(above)
@@ -113,6 +115,27 @@ import Interlock
         let outcome = try await below.wait(timeout: .seconds(10))
         above.finish(.success(1))
         #expect(outcome != nil, "it stays in its queue, ready")
+    }
+
+    // thread that asks                     thread that adds it to a queue
+    // isReady: no; makes the proxy
+    //                                      the queue asks: the proxy is not shown yet
+    // shows the proxy to Foundation
+    @Test func whatIsAskedWhileItIsAddedWaitsForItsDependencies() {
+        for _ in 0..<2_000 {
+            let above = AsyncOperation<Int> { 1 }
+            let isFree = Atomic<Bool>(false)
+            let below = AsyncOperation<Bool> { isFree.load(ordering: .acquiring) }
+            below.addDependency(above)
+            let other = OperationQueue()
+            onThreads(2) { thread in
+                if thread == 0 { _ = below.isReady } else { other.addOperation(below) }
+            }
+            isFree.store(true, ordering: .releasing)
+            above.start()
+            below.waitUntilFinished()
+            #expect((try? below.result?.get()) == true)
+        }
     }
 
     // MARK: Operations of other kinds

@@ -17,6 +17,8 @@ protocol AwaitingOperation: Operation {
     var awaitedOperations: [Operation] { get }
 }
 
+extension GroupOperation: AwaitingOperation {}
+
 /// A queue of this module, asked about an operation that it holds.
 protocol ExplainingQueue: AnyObject, Sendable {
     /// Why `operation`, which waits for no dependency, has not been started; nil where it is about to be.

@@ -323,8 +323,6 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
     }
 }
 
-extension GroupOperation: AwaitingOperation {}
-
 extension GroupOperation: ProgressTree {
     final func fill(_ progress: OperationProgress) {
         let weights = members.withLock { members in

@@ -57,13 +57,13 @@ extension AsyncOperation {
         record.withLock { $0.held.observation }?.post(event, of: self)
     }
 
-    /// It was started and is not settled at once.
+    /// It was started, and the start does not end it.
     func announceWillStart() { post(.starting) }
 
     /// Its work begins next.
     func announceDidStart() { post(.started) }
 
-    /// The last events. `held` was taken by `settle`.
+    /// The last events. The end has taken `held` out of the record.
     func announceEnd(_ held: OperationRecord.Holdings) {
         guard let observation = held.observation else { return }
         // A cancellation that came before the end may not have been posted yet.

@@ -9,8 +9,8 @@ import InterlockPool
 /// Set before the start, under the record's lock.
 ///
 /// The admissions store here what a cancellation has to call off, under the record's lock while the operation is being
-/// admitted. The end takes the object out of the record: the thread that settles owns it alone.
-// Touched under the lock of its operation's record, then by the one thread that settles.
+/// admitted. The end takes the object out of the record: the thread that ends the operation owns it alone.
+// Touched under the lock of its operation's record, then by the one thread that ends it.
 final class OperationPolicies: @unchecked Sendable {
     struct Timed { var duration: Duration, clock: any Clock<Duration> }
 

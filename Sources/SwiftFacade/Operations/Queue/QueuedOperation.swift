@@ -52,7 +52,7 @@ final class ForeignWork: QueuedWork, @unchecked Sendable {
 
     var waiting: any WaitingWork { operation }
 
-    func start(_ node: WorkNode) {
+    func startWork(_ node: WorkNode) {
         operation.start()
         if operation.isFinished { return node.end(error: nil) }
         arrive(node, after: [operation]) { $0.end(error: nil) }
@@ -191,7 +191,7 @@ extension AsyncOperation: QueuedOperation {
     final var node: WorkNode? { record.withLock { $0.held.queue as? WorkNode } }
 
     package final var waiting: any WaitingWork { self }
-    package final func start(_: WorkNode) { start() }
+    package final func startWork(_: WorkNode) { start() }
     package final func refuse(_ error: any Error) { finish(error: error) }
     package final func cancel(_: WorkNode) { cancel() }
     package final func willBeListed(_ node: WorkNode) { _ = node.readPriority(of: self) }

@@ -16,7 +16,7 @@ import Testing
 import Interlock
 @testable import InterlockOperations
 
-/// Keeps what an operation goes on with until it is told.
+/// Keeps what an operation goes on with until the test says so.
 private final class KeptPlace: ResumingQueue {
     private let parts = Trace<@Sendable () -> Void>()
     var count: Int { parts.events.count }
@@ -78,7 +78,7 @@ private final class KeptPlace: ResumingQueue {
         place.goOn()
         #expect(operation.executions.value == 0 && events.events.isEmpty)
         #expect(operation.isExecuting && !operation.isFinished)
-        operation.end(wasExecuting: true)
+        operation.makeEndKnown(wasExecuting: true)
         #expect(throws: JobFailure()) { try operation.result?.get() }
         #expect(operation.isFinished && events.events == ["finish"])
     }
@@ -142,7 +142,7 @@ private final class KeptPlace: ResumingQueue {
         let task = operation.record.withLock { $0.held.policies?.conditionTask }
         await task?.value
         #expect(asked.events == ["first"] && place.count == 0)
-        operation.end(wasExecuting: true)
+        operation.makeEndKnown(wasExecuting: true)
         operation.onFinish { _ in ended.give() }
         await ended.taken()
         #expect(operation.executions.value == 0)

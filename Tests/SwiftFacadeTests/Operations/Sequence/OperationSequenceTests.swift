@@ -23,7 +23,7 @@ import Interlock
         }
     }
 
-    /// What is told of each at its end, with its states then.
+    /// What each reports at its end, with its states then.
     private static func ending(_ states: String, runs: Int) -> [String] {
         [
             "its dependent begins: \(states)", "its completion block: \(states)",
@@ -146,8 +146,8 @@ import Interlock
         // Operation is; the subclass adds only what it guards.
         final class StartedOnceReady: AsyncOperation<Int>, @unchecked Sendable {
             let isArmed = VisibleMutex(false)
-            override func willAnswer(isReady: Bool) {
-                super.willAnswer(isReady: isReady)
+            override func willAnswer(isReady: Bool, isPosted: Bool) {
+                super.willAnswer(isReady: isReady, isPosted: isPosted)
                 let isArmed = isArmed.withLock { armed in
                     defer { armed = false }
                     return armed

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A light job: what an `AsyncOperation` is, without Foundation's superclass. A value over one node
-// (Internal/JobNode.swift).
+// (JobNode.swift).
 
 import InterlockSync
 

@@ -8,9 +8,9 @@
 // no thread holds the locks of two nodes.
 //
 // References: a node in a queue retains itself. The thread that runs it releases that; of a node that ended before it
-// was submitted, the thread that ended it, or, if something above it still knows it, the last of those. So edges down
-// retain nothing. A node may hold what is above it until it has run; a finished node holds its output only. So no chain
-// of nodes is ever freed in nested calls.
+// was submitted, the thread that ended it, or, if something upstream still knows it, the last of those. So edges
+// downstream retain nothing. A node may hold what is upstream until it has run; a finished node holds its output only.
+// So no chain of nodes is ever freed in nested calls.
 
 import CInterlock
 import InterlockSync

@@ -8,7 +8,7 @@ package protocol QueuedWork: AnyObject, Sendable {
     /// The operation, as it is found in explanations.
     var waiting: any WaitingWork { get }
     /// Starts the work, on a thread of the queue's pool; it ends `node`, now or later.
-    func start(_ node: WorkNode)
+    func startWork(_ node: WorkNode)
     /// Ends work that has not begun: the pool was closed.
     func refuse(_ error: any Error)
     /// Asks the work to stop.
@@ -26,7 +26,7 @@ package final class WorkNode: JobNode, @unchecked Sendable {
     package init(_ core: QueueCore, _ work: any QueuedWork, isBlocking: Bool) {
         held = work
         super.init(core, JobOptions(isBlocking: isBlocking), pending: 2) {
-            unsafeDowncast($0, to: WorkNode.self).start()
+            unsafeDowncast($0, to: WorkNode.self).startWork()
         }
     }
 
@@ -38,8 +38,8 @@ package final class WorkNode: JobNode, @unchecked Sendable {
 
     package override var bareName: String { work?.waiting.nameInExplanations ?? super.bareName }
 
-    private func start() -> Successor? {
-        work?.start(self)
+    private func startWork() -> Successor? {
+        work?.startWork(self)
         return nil
     }
 
@@ -51,7 +51,7 @@ package final class WorkNode: JobNode, @unchecked Sendable {
         guard let work else { return }
         work.refuse(error)
         // Cancelled work only finishes.
-        work.start(self)
+        work.startWork(self)
     }
 
     override func cancel() { work?.cancel(self) }
