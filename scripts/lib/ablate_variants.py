@@ -60,7 +60,7 @@ HEURISTICS = (
     Variant("no-fetch-ahead", ("mpmc",), "a push fetches no group ahead", (
         Edit(CORE + "ring/prefetch.h", "return element_size > LINE || group * element_size < SMALLEST_GROUP_BYTES ? "
              "0 : group;", "return 0 * group;"),)),
-    Variant("fenced-never-kept", RINGS, "each sleeper fences on every thread; FENCED is not raised", (
+    Variant("fenced-never-kept", RINGS, "each sleeper uses a heavy fence; FENCED is not raised", (
         Edit(SPSC_WAIT, "flag | side->fenced, memory_order_relaxed", "flag, memory_order_relaxed"),
         Edit(SPSC_WAIT, "return before | flag | side->fenced;", "return before | flag;"),
         Edit(CORE + "wait/event_count.c", "ilk_atomic_fetch_or(event.waiting, ILK__EVENT_FENCED, memory_order_release);", ""))),

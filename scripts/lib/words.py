@@ -110,6 +110,8 @@ def words(root):
 
 # These begin no sentence of their own: the comment points to another, or has no subject.
 FRAGMENT = re.compile(r"(?:[A-Z]{2}\d+ \w+: )?(As|Of|The same|Behind|Where)\b")
+# A sentence of its own that only points: "Throws: As `next()`."
+POINTER = re.compile(r"[.:] (As|Of) (?:of )?[^\s,]+(?: [^\s,.]+){0,3}[.;](?: |$)")
 COMMENT_COLUMNS = 120
 
 
@@ -127,9 +129,10 @@ def comments(root):
             if len(line) > COMMENT_COLUMNS:
                 yield Finding(name, number, f"a comment to column {len(line)}, of {COMMENT_COLUMNS}")
             begins = mark == "/*" or not goes_on
-            if is_library and begins and mark + words_of_line != "*" and FRAGMENT.match(words_of_line):
-                first = FRAGMENT.match(words_of_line).group(1)
-                yield Finding(name, number, f"the comment begins with '{first}': a sentence has a subject")
+            fragment = FRAGMENT.match(words_of_line) if begins and mark + words_of_line != "*" else None
+            fragment = fragment or POINTER.search(words_of_line)
+            if is_library and fragment:
+                yield Finding(name, number, f"a sentence begins with '{fragment.group(1)}': it has no subject")
             goes_on = bool(words_of_line.strip()) and not words_of_line.rstrip().endswith("*/")
 
 

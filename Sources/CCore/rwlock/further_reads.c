@@ -57,7 +57,7 @@ bool ilk__slot_try_further(ilk_rwlock *lock) ILK_NONBLOCKING {
     if (ilk__slot_further_reads(seen, lock) >= ILK__SLOT_FURTHER_READS) {
         return false;
     }
-    /* RW19 seq_cst, pairs with RW1, RW5 and RW13. As RW10; see 2. */
+    /* RW19 seq_cst, pairs with RW1, RW5 and RW13. It carries what RW10 does; see 2. */
     (void)ilk_atomic_exchange(&block->slots[number], seen + 1, memory_order_seq_cst);
     const uint32_t now = ilk_atomic_load(&lock->word, memory_order_seq_cst); /* RW11 */
     const uint32_t kept_out = ILK__RWLOCK_WRITER | ILK__RWLOCK_READERS_HELD;

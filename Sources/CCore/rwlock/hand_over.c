@@ -79,8 +79,8 @@ void ilk__rwlock_give_up(ilk_rwlock *lock, uint32_t held, uint32_t change, const
         bool others_read =
             held == ILK__RWLOCK_READERS && (word & ILK__RWLOCK_READERS) != ILK__RWLOCK_ONE_READER;
         if ((word & ILK__RWLOCK_HAS_WAITERS) == 0 || (word & ILK__QUEUE_LOCKED) != 0 || others_read) {
-            /* RW8 release, pairs with RW1, RW4 and RW5 and with QL3. As RW2, where no waiter fits yet, or the
-             * thread that has the queue lets it in. */
+            /* RW8 release, pairs with RW1, RW4 and RW5 and with QL3. It carries what RW2 does, where no waiter
+             * fits yet, or the thread that has the queue lets it in. */
             if (ilk_atomic_compare_exchange_weak(&lock->word, &word, word + change, memory_order_release,
                                                  memory_order_relaxed)) {
                 ILK__REACHES(LOCK_READER_LEAVES_OTHERS, others_read && (word & ILK__RWLOCK_HAS_WAITERS) != 0);

@@ -84,8 +84,8 @@ static bool enter_if_admitted(ilk_rwlock *lock, enum ilk__rwlock_kind kind, cons
         if (kind == ILK__READ && (word & ILK__RWLOCK_READERS) == ILK__RWLOCK_READERS) {
             ilk__rwlock_misuse(call, lock, word, "one reader more than the lock can count");
         }
-        /* RW5 seq_cst, pairs with RW2, RW4 and RW8, and with RW10 and RW19. As RW1, from a state with waiters or
-         * observed. */
+        /* RW5 seq_cst, pairs with RW2, RW4 and RW8, and with RW10 and RW19. It carries what RW1 does, from a state
+         * with waiters or observed. */
         if (ilk_atomic_compare_exchange_weak(&lock->word, &word, with(word, kind), memory_order_seq_cst,
                                              memory_order_relaxed)) {
             return true;

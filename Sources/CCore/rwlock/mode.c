@@ -20,7 +20,7 @@
 #define STATE_ONE_FAILURE UINT32_C(0x10000000)
 
 /* Each constant names the cell of scripts/ablate, which is one of bench rwlock, in which it decides. docs/ablations.md
- * counts the decisions, and has what half and twice of it do. */
+ * has what half and twice of it do. */
 
 /* Fillings of the read samples after the first failed trial, doubling with each: bench rwlock, 2 threads, 50
  * %. */

@@ -108,7 +108,7 @@ static struct copies find_copies(void) {
     return copies;
 }
 
-/* ---- As the copy is loaded ---- */
+/* ---- Loading a copy ---- */
 
 /* Constructors run one after the other, but for a library that a thread opens beside the program's own. So
  * each candidate says so before it checks: two tables are never in charge. None may be, if two come at once,

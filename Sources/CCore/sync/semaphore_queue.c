@@ -78,7 +78,7 @@ static bool may_take(const ilk_semaphore *semaphore, uint32_t word) ILK_NONBLOCK
 bool ilk__semaphore_take(ilk_semaphore *semaphore) ILK_NONBLOCKING {
     uint32_t word = ilk_atomic_load(&semaphore->word, memory_order_relaxed); /* SE1 */
     while (may_take(semaphore, word)) {
-        /* SE4 acquire, pairs with SE3, SE8 and QL3. As SE2. */
+        /* SE4 acquire, pairs with SE3, SE8 and QL3. It carries what SE2 does. */
         if (ilk_atomic_compare_exchange_weak(&semaphore->word, &word, word - ILK__SEMAPHORE_ONE_PERMIT,
                                              memory_order_acquire, memory_order_relaxed)) {
             ILK__REACHES(SEMAPHORE_BARGED, (word & ILK__SEMAPHORE_HAS_WAITERS) != 0);
@@ -348,8 +348,8 @@ void ilk__semaphore_give(ilk_semaphore *semaphore, uint32_t permits, bool *fits)
                 *fits = false;
                 return;
             }
-            /* SE8 release, pairs with SE2 and SE4 and QL3. As SE3, where no waiter is queued, or where the
-             * thread that has the queue hands the permits over. */
+            /* SE8 release, pairs with SE2 and SE4 and QL3. It carries what SE3 does, where no waiter is
+             * queued, or where the thread that has the queue hands the permits over. */
             if (ilk_atomic_compare_exchange_weak(&semaphore->word, &word,
                                                  word + permits * ILK__SEMAPHORE_ONE_PERMIT,
                                                  memory_order_release, memory_order_relaxed)) {

@@ -180,7 +180,7 @@ bool ilk__conditions_retake(struct ilk__conditions conditions, ILK_ATOMIC(uint32
     if (queue != NULL && queue->marks == conditions.marks) {
         ilk_atomic_fetch_or(word, bit, memory_order_relaxed); /* CN1 */
         uint32_t is_free = bit;
-        /* CN4 acquire, pairs with MX3. As MX2. */
+        /* CN4 acquire, pairs with MX3. It carries what MX2 does. */
         is_taken = ilk_atomic_compare_exchange(word, &is_free, self | bit, memory_order_acquire,
                                                memory_order_relaxed);
         ILK__REACHES(CONDITION_RETAKEN, is_taken);

@@ -73,7 +73,7 @@ struct ilk__inbox_wake {
 bool ilk__watcher_mark(struct ilk__watcher *watcher, struct ilk__inbox_wake *wake) ILK_NONBLOCKING;
 void ilk__inbox_wake(const struct ilk__inbox_wake *wake) ILK_NONBLOCKING;
 
-/* Ends the sleep of the owner, or its next one. As ilk__watcher_mark with its wake. */
+/* Ends the sleep of the owner, or its next one. Any thread, also in a signal handler. */
 void ilk__inbox_wake_owner(struct ilk__inbox *inbox) ILK_NONBLOCKING;
 
 /* ---- The owner's, one thread at a time ---- */

@@ -167,8 +167,8 @@ ILK_ALWAYS_INLINE void ilk__slot_free(struct ilk__slot_block *block, size_t numb
 /* Takes an announcement back that may not stay. True: a signal handler has done so, for a share that it took in the
  * word, and that is now this thread's (Sources/CCore/rwlock/further_reads.c, 5). */
 ILK_ALWAYS_INLINE bool ilk__rwlock_leave_slot(ilk__read_section *section) ILK_NONBLOCKING {
-    /* RW24 release, pairs with RW13. As RW12: a handler may have read. One step: the handler comes before it, or finds
-     * the slot free. */
+    /* RW24 release, pairs with RW13. It carries what RW12 does: a handler may have read. One step: the handler
+     * comes before it, or finds the slot free. */
     if (ilk__slot_is_free(
             ilk_atomic_exchange(&section->block->slots[section->number], 0, memory_order_release))) {
         const ilk__read_section counted = {NULL, 0};

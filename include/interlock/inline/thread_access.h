@@ -51,10 +51,10 @@ ILK_TRUSTED_NONBLOCKING_END
 #define ILK__SYMBOL(name) __asm__(name)
 #endif
 
-/* How many processors the process may run on; at least 1. Of the core (platform/threads.h). */
+/* How many processors the process may run on; at least 1. The core has it (platform/threads.h). */
 uint32_t ilk__thread_processors(void);
 
-/* Yields the core. Of the core (platform/yield.h). */
+/* Yields the core (platform/yield.h). */
 void ilk__thread_yield(void);
 
 /* The declarations of <dispatch/queue.h>, under names that do not meet them. */

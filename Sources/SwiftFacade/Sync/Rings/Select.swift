@@ -115,7 +115,8 @@ public final class Select {
     /// deadline it still runs one that is ready: ask the clock where members may stay ready.
     ///
     /// - Returns: `.served`, `.woken`, `.timedOut` or `.ended`.
-    /// - Throws: As `next()`.
+    /// - Throws: What the closure throws; the select goes on. Instead of `.ended`, the first error that one of the
+    ///   rings was closed with.
     @available(*, noasync, message: "it blocks the thread; use `try await next`")
     public func next(until deadline: ContinuousClock.Instant) throws -> Outcome {
         try block(until: InterlockSync.deadline(at: deadline))
@@ -124,7 +125,8 @@ public final class Select {
     /// Runs the closure of a member that is ready; blocks the thread while none is, for `timeout` at most.
     ///
     /// - Returns: `.served`, `.woken`, `.timedOut` or `.ended`.
-    /// - Throws: As `next()`.
+    /// - Throws: What the closure throws; the select goes on. Instead of `.ended`, the first error that one of the
+    ///   rings was closed with.
     @available(*, noasync, message: "it blocks the thread; use `try await next`")
     public func next(timeout: Duration) throws -> Outcome {
         try block(until: InterlockSync.deadline(in: timeout))
@@ -153,7 +155,9 @@ public final class Select {
     /// deadline it still runs one that is ready: ask the clock where members may stay ready.
     ///
     /// - Returns: `.served`, `.woken`, `.timedOut` or `.ended`.
-    /// - Throws: As `next()`.
+    /// - Throws: `CancellationError` if the task is cancelled: nothing has been taken then, and no closure has run.
+    ///   What the closure throws; the select goes on. Instead of `.ended`, the first error that one of the rings was
+    ///   closed with.
     public func next(
         isolation: isolated (any Actor)? = #isolation,
         until deadline: ContinuousClock.Instant
@@ -164,7 +168,9 @@ public final class Select {
     /// Runs the closure of a member that is ready; suspends the task while none is, for `timeout` at most.
     ///
     /// - Returns: `.served`, `.woken`, `.timedOut` or `.ended`.
-    /// - Throws: As `next()`.
+    /// - Throws: `CancellationError` if the task is cancelled: nothing has been taken then, and no closure has run.
+    ///   What the closure throws; the select goes on. Instead of `.ended`, the first error that one of the rings was
+    ///   closed with.
     public func next(
         isolation: isolated (any Actor)? = #isolation,
         timeout: Duration

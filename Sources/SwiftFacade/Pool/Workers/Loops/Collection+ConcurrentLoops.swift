@@ -95,7 +95,7 @@ extension RandomAccessCollection where Self: Sendable {
     ///
     /// A cancellation of the task ends the loop: no further part is begun.
     ///
-    /// - Parameter priority: Of the loop among the jobs of the pool.
+    /// - Parameter priority: The loop's, among the jobs of the pool.
     /// - Throws: The first error by position; `CancellationError` where a part was not begun because of the
     ///   cancellation; ``WorkerPoolError/closed(pool:)`` where the pool was closed before the loop began.
     @inlinable

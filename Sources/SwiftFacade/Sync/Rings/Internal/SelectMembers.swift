@@ -5,8 +5,8 @@
 // the C set has answered finds them, or finds nothing.
 //
 //   place      moved by                                               to
-//   standing   the select, at the member's turn                       its closure runs
-//   standing   remove, of any thread; the ring's end; an open latch   removed, for good
+//   in the set the select, at the member's turn                       its closure runs
+//   in the set remove, of any thread; the ring's end; an open latch   removed, for good
 //
 // Must not happen:
 //   - A closure begins after `remove` has returned. A turn is claimed under the lock under which a place is removed.

@@ -3,7 +3,6 @@
 // The Swift facade beside what one would write without it: runs the cells, prints Markdown, and the goals.
 //
 //     bench_swift [--quick] [--only WORDS] [--rounds N] [--slice MS] [--json FILE]
-//     bench_swift --count spsc-swift|spsc-c|mpmc-swift|mpmc-c NUMBER    pairs of push and pop, for callgrind
 //     bench_swift --trace    which share of the questions a cache answers
 
 import Foundation
@@ -16,13 +15,6 @@ enum Main {
             guard let index = arguments.firstIndex(of: flag), index + 1 < arguments.count else { return nil }
             defer { arguments.removeSubrange(index...index + 1) }
             return arguments[index + 1]
-        }
-        if arguments.first == "--count" {
-            guard arguments.count == 3, let count = UInt64(arguments[2]), RingWork.count(arguments[1], count)
-            else {
-                fail("--count takes one of spsc-swift, spsc-c, mpmc-swift, mpmc-c and a number")
-            }
-            return
         }
         if arguments.contains("--trace") { return CacheTrace.print() }
         let json = value(of: "--json")

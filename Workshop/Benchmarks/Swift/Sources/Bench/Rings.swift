@@ -204,20 +204,6 @@ enum RingWork {
             return slice(threads: 2, time: time) { thread, phase in acrossLoop(ring, phase, thread) }
         }
     }
-
-    /// Pushes and pops `count` times, for a counter of instructions.
-    @inline(never)
-    static func count(_ name: String, _ count: UInt64) -> Bool {
-        let sum: UInt64
-        switch name {
-        case "spsc-swift": sum = SwiftSPSC().pairs(count)
-        case "spsc-c": sum = CoreSPSC().pairs(count)
-        case "mpmc-swift": sum = SwiftMPMC().pairs(count)
-        case "mpmc-c": sum = CoreMPMC().pairs(count)
-        default: return false
-        }
-        return sum == count * (count - 1) / 2
-    }
 }
 
 private func pairLoop<Adapter: RingAdapter>(_ ring: Adapter, _ phase: Phase) -> (
