@@ -214,7 +214,7 @@ static void give(int number) {
 
 static const char *const letters[] = {"a", "Z", " ", "\"", "\\", "\n", "\t", "\x01", "é", "→", "𝄞", "<"};
 
-/* Of whole characters, of `length` bytes at most. */
+/* A name of whole characters, `length` bytes at most. */
 static void random_name(char name[LONGEST_NAME + 1], size_t length, uint64_t *random) {
     size_t at = 0;
     for (;;) {
@@ -299,7 +299,7 @@ static bool figures_of(struct fuzz_play *play, int number, const ilk_figures *on
                agrees(play, number, "waits", one->wait.count, object->full_waits + object->empty_waits,
                       exact);
     }
-    /* Of holds that began as it was not counted the end may be. */
+    /* A hold that began before it was counted may have its end counted. */
     return agrees(play, number, "acquisitions", one->acquisitions, object->taken, exact) &&
            agrees(play, number, "waits", one->wait.count, object->given_up, exact) &&
            agrees(play, number, "holds", one->hold.count, object->given, false) &&
@@ -512,7 +512,7 @@ static void changes(uint32_t argument) {
     }
 }
 
-/* As no writer waits, a reader does not wait for itself. */
+/* No writer waits, so a reader does not wait for itself. */
 static void reads_again(uint32_t argument) {
     const int number = (int)(argument % (PLAIN_RWLOCK + 1));
     struct object *object = &objects[number];
@@ -538,7 +538,7 @@ static ilk_status pop(int number) {
                           : ilk_mpmc_pop_until(objects[MPMC].of.mpmc, &element, 1, 0);
 }
 
-/* As many elements as there is room for, and waits, which end at once, while it is full, or empty. */
+/* Fills the ring and empties it. Waits while it is full or empty end at once. */
 static void push_and_pop(uint32_t argument) {
     const int number = argument % 2 == 0 ? SPSC : MPMC;
     for (int each = 0; each < CAPACITY; each++) {

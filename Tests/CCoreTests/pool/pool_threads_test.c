@@ -160,11 +160,7 @@ TEST(there_are_never_more_threads_than_the_most) {
     for (int i = 0; i < 3; i++) {
         pool_submit(pool, &meeting.jobs[i], block_and_meet, &meeting.barrier, &meeting.group);
     }
-    const uint64_t deadline = far_limit();
-    while (ilk_pool_get_info(pool).blocked != 3) {
-        check(ilk_now_ns() < deadline);
-        sched_yield();
-    }
+    pool_await_blocked(pool, 3);
     pool_submit(pool, &job, nothing, NULL, &late);
     check_equal(ilk_pool_get_info(pool).threads, 3);
     check_equal(ilk_group_wait_until(&late, ilk_deadline_in_ns(MILLISECONDS(5))), ILK_TIMEDOUT);
@@ -199,11 +195,7 @@ static int notes_of(ilk_pool_options options, uint32_t most) {
         for (uint32_t i = 0; i < most; i++) {
             pool_submit(pool, &crowd.jobs[i], block_at_stage, &crowd.stage, &crowd.group);
         }
-        const uint64_t deadline = far_limit();
-        while (ilk_pool_get_info(pool).blocked != most) {
-            check(ilk_now_ns() < deadline);
-            sched_yield();
-        }
+        pool_await_blocked(pool, most);
         pool_submit(pool, &crowd.jobs[most], nothing, NULL, &crowd.group);
         stage_reach(&crowd.stage, 1);
         group_await(&crowd.group);
@@ -265,11 +257,7 @@ TEST(no_call_is_a_cancellation_point) {
     for (uint32_t i = 0; i < MOST; i++) {
         pool_submit(pool, &crowd.jobs[i], block_at_stage, &crowd.stage, &crowd.group);
     }
-    const uint64_t deadline = far_limit();
-    while (ilk_pool_get_info(pool).blocked != MOST) {
-        check(ilk_now_ns() < deadline);
-        sched_yield();
-    }
+    pool_await_blocked(pool, MOST);
     ilk_job_init(&crowd.jobs[MOST], nothing, NULL);
     const bool submits = goes_on(submit_cancelled, pool, &crowd.jobs[MOST]);
     check_equal(dup2(standard_error, STDERR_FILENO), STDERR_FILENO);

@@ -12,19 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static ilk_pool *make(uint32_t threads, uint32_t most) {
-    return pool_make((ilk_pool_options){.threads = threads, .max_threads = most});
-}
-
 static void nothing(void *context) {}
-
-static void await_blocked(ilk_pool *pool, uint32_t blocked) {
-    const uint64_t deadline = far_limit();
-    while (ilk_pool_get_info(pool).blocked != blocked) {
-        check(ilk_now_ns() < deadline);
-        sched_yield();
-    }
-}
 
 /* Up on a thread while a job on it waits. */
 static _Thread_local bool waits_below;
@@ -54,7 +42,7 @@ static void wait_for_x(void *context) {
 TEST(waits_without_a_cycle_end) {
     for (uint32_t threads = 1; threads <= 3; threads++) {
         for (int round = 0; round < stress_rounds(100); round++) {
-            ilk_pool *pool = make(threads, 0);
+            ilk_pool *pool = pool_of(threads);
             struct chain chain = {.pool = pool};
             pool_submit_as(pool, &chain.a, wait_for_x, &chain, &chain.of_a, ILK_PRIORITY_NORMAL);
             group_await(&chain.of_a);
@@ -123,7 +111,7 @@ static void run_outsider(void *context) {
  *                              the part ends when the outsider has run: not on top of A, so on a third thread       */
 /* contract: pool.G */
 TEST(a_job_that_waits_has_no_others_on_top) {
-    ilk_pool *pool = make(2, 0);
+    ilk_pool *pool = pool_of(2);
     for (enum kind kind = LOOP; kind < KINDS; kind++) {
         struct outsider outsider = {.pool = pool, .kind = kind, .stage = STAGE_INIT};
         ilk_group group = {0};
@@ -165,7 +153,7 @@ static void fork_and_join_later(void *context) {
 }
 /* contract: pool.G */
 TEST(a_join_runs_what_the_forked_job_has_forked_elsewhere) {
-    ilk_pool *pool = make(2, 2);
+    ilk_pool *pool = pool_of_at_most(2);
     for (int round = 0; round < stress_rounds(100); round++) {
         struct forks forks = {.pool = pool, .stage = STAGE_INIT};
         ilk_group group = {0};
@@ -206,7 +194,7 @@ static void run_split(void *context) {
  *   runs 3                                                                                          */
 /* contract: pool.G */
 TEST(a_loop_that_waits_runs_parts_that_were_split_off_elsewhere) {
-    ilk_pool *pool = make(2, 2);
+    ilk_pool *pool = pool_of_at_most(2);
     for (int round = 0; round < stress_rounds(100); round++) {
         struct split split = {.pool = pool, .third_runs = STAGE_INIT};
         ilk_group group = {0};
@@ -250,7 +238,7 @@ static void wait_for_child(void *context) {
 TEST(a_job_that_waits_finds_its_own_among_others) {
     const ilk_priority priorities[] = {ILK_PRIORITY_NORMAL, ILK_PRIORITY_HIGH, ILK_PRIORITY_LOW};
     for (int i = 0; i < 3; i++) {
-        ilk_pool *pool = make(1, 1);
+        ilk_pool *pool = pool_of_at_most(1);
         struct family family = {.pool = pool, .priority = priorities[i]};
         pool_submit_as(pool, &family.parent, wait_for_child, &family, &family.all, ILK_PRIORITY_NORMAL);
         group_await(&family.all);
@@ -270,14 +258,14 @@ static void wait_for_late(void *context) {
 /* contract: pool.G */
 TEST(a_job_that_waits_finds_one_that_comes_later) {
     for (int by_timer = 0; by_timer < 2; by_timer++) {
-        ilk_pool *pool = make(1, 1);
+        ilk_pool *pool = pool_of_at_most(1);
         struct family family = {.pool = pool};
         ilk_timer far;
         ilk_timer_init(&far, nothing, NULL); /* so that the group has a job */
         ilk_job_set_group(ilk_timer_job(&far), &family.children);
         check_equal(ilk_pool_submit_at(pool, &far, ILK_FOREVER), ILK_OK);
         pool_submit_as(pool, &family.parent, wait_for_late, &family, &family.all, ILK_PRIORITY_NORMAL);
-        await_blocked(pool, 1);
+        pool_await_blocked(pool, 1);
         ilk_timer soon;
         if (by_timer == 1) {
             ilk_timer_init(&soon, run_child, &family);
@@ -324,7 +312,7 @@ static void wait_and_tell(void *context) {
  *  finds it in B's deque                                                                                  */
 /* contract: pool.G */
 TEST(the_last_thread_that_blocks_lets_the_others_search) {
-    ilk_pool *pool = make(2, 2);
+    ilk_pool *pool = pool_of_at_most(2);
     struct last_thread last = {.family = {.pool = pool}, .stage = STAGE_INIT};
     ilk_latch_init(&last.waited, 1);
     ilk_timer far;
@@ -334,9 +322,9 @@ TEST(the_last_thread_that_blocks_lets_the_others_search) {
     pool_submit_as(pool, &last.other, fill_and_block, &last, &last.family.all, ILK_PRIORITY_NORMAL);
     stage_await(&last.stage, 1);
     pool_submit_as(pool, &last.family.parent, wait_and_tell, &last, &last.family.all, ILK_PRIORITY_NORMAL);
-    await_blocked(pool, 1);
+    pool_await_blocked(pool, 1);
     stage_reach(&last.stage, 2);
-    await_blocked(pool, 2);
+    pool_await_blocked(pool, 2);
     check(ilk_pool_cancel(pool, &far));
     group_await(&last.family.all);
     check(last.family.child_was_on_top);
@@ -361,7 +349,7 @@ static void hold_worker(void *context) {
 TEST(a_search_loses_no_other_job) {
     const ilk_priority priorities[] = {ILK_PRIORITY_NORMAL, ILK_PRIORITY_LOW};
     for (int i = 0; i < 2; i++) {
-        ilk_pool *pool = make(1, 1);
+        ilk_pool *pool = pool_of_at_most(1);
         struct surrounded around = {.family = {.pool = pool, .priority = ILK_PRIORITY_LOW},
                                     .stage = STAGE_INIT};
         struct family *family = &around.family;
@@ -387,7 +375,7 @@ struct two_waits {
  *  the job of A comes: A finds it, though B sleeps as well; then B's                                      */
 /* contract: pool.G */
 TEST(every_job_that_sleeps_where_all_are_blocked_is_woken) {
-    ilk_pool *pool = make(2, 2);
+    ilk_pool *pool = pool_of_at_most(2);
     struct two_waits waits = {.families = {{.pool = pool}, {.pool = pool}}};
     for (uint32_t i = 0; i < 2; i++) {
         struct family *family = &waits.families[i];
@@ -395,7 +383,7 @@ TEST(every_job_that_sleeps_where_all_are_blocked_is_woken) {
         ilk_job_set_group(ilk_timer_job(&waits.far[i]), &family->children);
         check_equal(ilk_pool_submit_at(pool, &waits.far[i], ILK_FOREVER), ILK_OK);
         pool_submit_as(pool, &family->parent, wait_for_late, family, &family->all, ILK_PRIORITY_NORMAL);
-        await_blocked(pool, i + 1);
+        pool_await_blocked(pool, i + 1);
     }
     for (int i = 0; i < 2; i++) {
         struct family *family = &waits.families[i];
@@ -417,7 +405,7 @@ static void wait_until_now_for_child(void *context) {
 }
 /* contract: ilk_group_wait_until */
 TEST(a_job_that_waits_begins_no_other_after_its_limit) {
-    ilk_pool *pool = make(1, 1);
+    ilk_pool *pool = pool_of_at_most(1);
     struct family family = {.pool = pool};
     pool_submit_as(pool, &family.parent, wait_until_now_for_child, &family, &family.all, ILK_PRIORITY_NORMAL);
     group_await(&family.all);
@@ -447,7 +435,7 @@ static void wait_at_most_a_moment(void *context) {
 }
 /* contract: ilk_group_wait_until */
 TEST(a_job_that_waits_for_one_that_runs_ends_at_its_limit) {
-    struct slow_child self = {.pool = make(2, 2), .runs = STAGE_INIT};
+    struct slow_child self = {.pool = pool_of_at_most(2), .runs = STAGE_INIT};
     pool_submit(self.pool, &self.parent, wait_at_most_a_moment, &self, &self.all);
     group_await(&self.all);
     pool_end(self.pool);
@@ -468,7 +456,7 @@ static void block_for_child(void *context) {
 /* A worker that took it itself would be faster than the thread that has to wake up: planted, it fails at once. */
 /* contract: pool.G */
 TEST(between_will_and_did_block_a_wait_runs_nothing) {
-    ilk_pool *pool = make(1, 0);
+    ilk_pool *pool = pool_of(1);
     for (int round = 0; round < stress_rounds(200); round++) {
         struct family family = {.pool = pool};
         pool_submit_as(pool, &family.parent, block_for_child, &family, &family.all, ILK_PRIORITY_NORMAL);
@@ -522,7 +510,7 @@ static void join_what_was_stolen(void *context) {
  *                        runs the child: the parent does not, though it could steal it */
 /* contract: ilk_pool_join, pool.G */
 TEST(between_will_and_did_block_a_join_runs_nothing) {
-    struct thief self = {.pool = make(2, 2), .stage = STAGE_INIT};
+    struct thief self = {.pool = pool_of_at_most(2), .stage = STAGE_INIT};
     pool_submit(self.pool, &self.parent, join_what_was_stolen, &self, &self.all);
     group_await(&self.all);
     check(!self.child_was_on_top);
@@ -534,12 +522,12 @@ TEST(between_will_and_did_block_a_join_runs_nothing) {
 /* A worker has slept for the group, whose pool is destroyed: AddressSanitizer sees what a follower touches. */
 /* contract: ilk_group_follow */
 TEST(a_job_may_follow_a_group_whose_pool_is_gone) {
-    ilk_pool *first = make(2, 0), *second = make(1, 0);
+    ilk_pool *first = pool_of(2), *second = pool_of(1);
     struct outsider outsider = {.pool = first, .kind = GROUP, .stage = STAGE_INIT};
     ilk_group group = {0}, done = {0};
     ilk_job waiter, follower;
     pool_submit_as(first, &waiter, wait_for_a_part, &outsider, &group, ILK_PRIORITY_NORMAL);
-    await_blocked(first, 1);
+    pool_await_blocked(first, 1);
     stage_reach(&outsider.stage, 2);
     group_await(&group);
     pool_end(first);
@@ -600,7 +588,7 @@ static void begin_member(struct offspring *offspring, int generation) {
 }
 /* contract: ilk_pool_wait_idle_until */
 TEST(idle_is_when_jobs_timers_and_followers_have_ended) {
-    ilk_pool *pool = make(2, 0);
+    ilk_pool *pool = pool_of(2);
     check_equal(ilk_pool_wait_idle_until(pool, far_limit()), ILK_OK);
     for (int round = 0; round < stress_rounds(300); round++) {
         struct offspring offspring = {.pool = pool};
@@ -638,7 +626,7 @@ static void begin_to_wait_idle(struct idle_waiter *waiter) {
 }
 /* contract: ilk_pool_wait_idle_until */
 TEST(a_pool_with_a_timer_is_idle_when_that_is_cancelled) {
-    ilk_pool *pool = make(1, 0);
+    ilk_pool *pool = pool_of(1);
     ilk_timer timer;
     ilk_timer_init(&timer, nothing, NULL);
     check_equal(ilk_pool_submit_at(pool, &timer, ILK_FOREVER), ILK_OK);
@@ -686,7 +674,7 @@ static void close_now(void *context) {
  *                   ends                       idle                  */
 /* contract: ilk_pool_close, ilk_pool_close_now, ilk_pool_wait_idle_until, ilk_pool_wait_until */
 TEST(a_pool_is_idle_and_a_group_over_when_all_is_handed_back) {
-    ilk_pool *pool = make(1, 1);
+    ilk_pool *pool = pool_of_at_most(1);
     struct handing_back handing = {
         .pool = pool, .first_runs = STAGE_INIT, .second_is_handed_back = STAGE_INIT};
     pool_submit_as(pool, &handing.first, hold_first, &handing, NULL, ILK_PRIORITY_NORMAL);
@@ -732,8 +720,8 @@ static void reach_stage(void *context) {
 /* The other pool ends when a job has run that stands behind the one that waits. */
 TEST(a_wait_for_another_pool_lets_a_thread_take_over) {
     for (int is_closed = 0; is_closed < 2; is_closed++) {
-        ilk_pool *pool = make(1, 0);
-        struct other_pool other = {.pool = make(1, 0), .is_closed = is_closed == 1, .stage = STAGE_INIT};
+        ilk_pool *pool = pool_of(1);
+        struct other_pool other = {.pool = pool_of(1), .is_closed = is_closed == 1, .stage = STAGE_INIT};
         ilk_job waited, waiter, behind;
         ilk_group group = {0};
         pool_submit_as(other.pool, &waited, await_stage, &other, NULL, ILK_PRIORITY_NORMAL);
@@ -778,7 +766,7 @@ static void wait_under_the_lock(void *context) {
 /* contract: pool.G */
 TEST(a_lock_may_be_held_over_a_wait_where_jobs_that_want_it_call_will_block) {
     for (int round = 0; round < stress_rounds(100); round++) {
-        ilk_pool *pool = make(1, 0);
+        ilk_pool *pool = pool_of(1);
         struct locked_wait self = {.pool = pool};
         ilk_mutex_init(&self.mutex, false);
         pool_submit_as(pool, &self.holder, wait_under_the_lock, &self, &self.all, ILK_PRIORITY_NORMAL);

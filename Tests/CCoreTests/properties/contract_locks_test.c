@@ -461,10 +461,6 @@ TEST(a_checked_build_lists_sixteen_locks_of_a_thread) {
     expect_misuse(unlock_elsewhere_beside_sixteen, NULL, "ilk_rwlock_write_unlock", "another thread does");
 }
 
-TEST(a_mutex_has_eight_bytes) {
-    check_equal(sizeof(ilk_mutex), 8);
-}
-
 /* ---- Fork ---- */
 
 static struct {

@@ -231,7 +231,7 @@ static void wait_once(void *context) {
  *      interrupts it --------->  its handler runs
  *                                sleeps again
  *      ends the wait --------->  goes on                                                          */
-/* contract: condition.G, ilk_mutex_lock, ilk_semaphore_wait, ilk_latch_wait_until, ilk_barrier_wait */
+/* contract: condition.G, ilk_mutex_lock, ilk_semaphore_wait, ilk_latch_wait_until, ilk_barrier_wait, rwlock.D */
 TEST(a_handler_ends_no_wait_without_a_limit) {
     thread_allow_interrupts();
     for (size_t which = 0; which < sizeof waits / sizeof *waits; which++) {

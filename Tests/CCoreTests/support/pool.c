@@ -18,6 +18,18 @@ ilk_pool *pool_of(uint32_t threads) {
     return pool_make((ilk_pool_options){.threads = threads});
 }
 
+ilk_pool *pool_of_at_most(uint32_t threads) {
+    return pool_make((ilk_pool_options){.threads = threads, .max_threads = threads});
+}
+
+void pool_await_blocked(ilk_pool *pool, uint32_t threads) {
+    const uint64_t deadline = far_limit();
+    while (ilk_pool_get_info(pool).blocked != threads) {
+        check(ilk_now_ns() < deadline);
+        sched_yield();
+    }
+}
+
 void pool_await_end(ilk_pool *pool) {
     const uint64_t deadline = far_limit();
     check_equal(ilk_pool_wait_until(pool, deadline), ILK_OK);

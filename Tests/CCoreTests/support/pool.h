@@ -14,6 +14,10 @@ uint64_t far_limit(void);
 
 ilk_pool *pool_make(ilk_pool_options options);
 ilk_pool *pool_of(uint32_t threads);
+ilk_pool *pool_of_at_most(uint32_t threads); /* no thread takes over for one that blocks */
+
+/* Waits until so many of its threads are blocked. */
+void pool_await_blocked(ilk_pool *pool, uint32_t threads);
 
 /* Waits until the closed pool has ended. */
 void pool_await_end(ilk_pool *pool);

@@ -33,7 +33,7 @@ static struct {
     ilk_latch latch;
     ilk_barrier barrier;
     ilk_spsc *spsc, *spsc_full, *spsc_armed, *spsc_closing;
-    ilk_mpmc *mpmc, *mpmc_full, *mpmc_armed, *mpmc_closing, *mpmc_lent;
+    ilk_mpmc *mpmc, *mpmc_full, *mpmc_armed, *mpmc_closing, *mpmc_held;
     ilk_pool *pool;
     ilk_wait_set *set;
     void *unmapped;
@@ -59,7 +59,7 @@ static void set_up(void) {
     ilk_latch_init(&s.latch, 1);
     ilk_barrier_init(&s.barrier, 2);
     ilk_spsc **spsc[] = {&s.spsc, &s.spsc_full, &s.spsc_armed, &s.spsc_closing};
-    ilk_mpmc **mpmc[] = {&s.mpmc, &s.mpmc_full, &s.mpmc_armed, &s.mpmc_closing, &s.mpmc_lent};
+    ilk_mpmc **mpmc[] = {&s.mpmc, &s.mpmc_full, &s.mpmc_armed, &s.mpmc_closing, &s.mpmc_held};
     for (size_t i = 0; i < sizeof spsc / sizeof *spsc; i++) {
         check_equal(ilk_spsc_create(spsc[i], 1, sizeof value), ILK_OK);
     }
@@ -68,7 +68,7 @@ static void set_up(void) {
     }
     check(ilk_spsc_try_push(s.spsc_full, &value, sizeof value));
     check(ilk_mpmc_try_push(s.mpmc_full, &value, sizeof value));
-    check(ilk_mpmc_try_push(s.mpmc_lent, &value, sizeof value));
+    check(ilk_mpmc_try_push(s.mpmc_held, &value, sizeof value));
     ilk_spsc_set_notify(s.spsc_armed, hear, NULL);
     ilk_mpmc_set_notify(s.mpmc_armed, hear, NULL);
     const ilk_pool_options options = {.threads = 1};
@@ -197,21 +197,21 @@ static void ask_for_too_much(void) {
     check_equal(ilk_mpmc_create(&mpmc, too_much / 2, sizeof(item)), ILK_NOMEM);
 }
 
-/* The slot at hand is in another thread's hands, which gives it back once this one sleeps. */
-struct lender {
+/* Another thread holds the slot at hand and releases it once this one sleeps. */
+struct slot_holder {
     struct thread thread;
     struct thread *waits;
     struct stage shown;
 };
-static void lend(void *context) {
-    struct lender *lender = context;
+static void hold_slot(void *context) {
+    struct slot_holder *holder = context;
     size_t count = 1;
-    check(ilk_mpmc_peek(s.mpmc_lent, &count) != NULL);
-    stage_reach(&lender->shown, 1);
-    stage_await(&lender->shown, 2);
-    while (!thread_sleeps(lender->waits)) {
+    check(ilk_mpmc_peek(s.mpmc_held, &count) != NULL);
+    stage_reach(&holder->shown, 1);
+    stage_await(&holder->shown, 2);
+    while (!thread_sleeps(holder->waits)) {
     }
-    ilk_mpmc_release(s.mpmc_lent, 1);
+    ilk_mpmc_release(s.mpmc_held, 1);
 }
 
 static const struct {
@@ -243,7 +243,7 @@ enum { CALLS = sizeof calls / sizeof *calls, MINE = 4711 };
 
 struct caller {
     struct thread thread;
-    struct lender *lender; /* NULL: makes all the calls instead */
+    struct slot_holder *holder; /* NULL: makes all the calls instead */
     bool with_cancellation;
     struct stage ended;
 };
@@ -256,18 +256,18 @@ static void check_errno(const struct caller *caller) {
 }
 
 static void make_calls(struct caller *caller) {
-    for (size_t i = 0; caller->lender == NULL && i < CALLS; i++) {
+    for (size_t i = 0; caller->holder == NULL && i < CALLS; i++) {
         check_during(calls[i].name, 0);
         errno = MINE;
         calls[i].body();
         check_errno(caller);
     }
-    if (caller->lender != NULL) {
+    if (caller->holder != NULL) {
         const item value = 2;
         item evicted;
         check_during("an overwriting push", 0);
         errno = MINE;
-        check(!ilk_mpmc_push_overwriting(s.mpmc_lent, &value, sizeof value, &evicted));
+        check(!ilk_mpmc_push_overwriting(s.mpmc_held, &value, sizeof value, &evicted));
         check_errno(caller);
     }
 }
@@ -277,9 +277,9 @@ static void run_caller(void *context) {
     struct caller *caller = context;
     int state;
     check_equal(pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state), 0);
-    if (caller->lender != NULL) {
-        stage_await(&caller->lender->shown, 1);
-        stage_reach(&caller->lender->shown, 2);
+    if (caller->holder != NULL) {
+        stage_await(&caller->holder->shown, 1);
+        stage_reach(&caller->holder->shown, 2);
     }
     if (caller->with_cancellation) {
         check_equal(pthread_cancel(pthread_self()), 0);
@@ -290,19 +290,19 @@ static void run_caller(void *context) {
     stage_reach(&caller->ended, 1);
 }
 
-static void run(struct lender *lender, bool with_cancellation) {
-    struct caller caller = {.lender = lender, .with_cancellation = with_cancellation, .ended = STAGE_INIT};
-    if (lender != NULL) {
-        lender->waits = &caller.thread;
-        thread_start(&lender->thread, lend, lender);
+static void run(struct slot_holder *holder, bool with_cancellation) {
+    struct caller caller = {.holder = holder, .with_cancellation = with_cancellation, .ended = STAGE_INIT};
+    if (holder != NULL) {
+        holder->waits = &caller.thread;
+        thread_start(&holder->thread, hold_slot, holder);
     }
     thread_start(&caller.thread, run_caller, &caller);
     void *result;
     check_equal(pthread_join(caller.thread.id, &result), 0);
     check(result != PTHREAD_CANCELED);
     check_equal(stage_now(&caller.ended), 1);
-    if (lender != NULL) {
-        thread_join(&lender->thread);
+    if (holder != NULL) {
+        thread_join(&holder->thread);
     }
 }
 
@@ -352,8 +352,8 @@ static void run_everywhere(bool with_cancellation) {
         if (is_child(child)) {
             places[i].enter();
             run(NULL, with_cancellation);
-            struct lender lender = {.shown = STAGE_INIT};
-            run(&lender, with_cancellation);
+            struct slot_holder holder = {.shown = STAGE_INIT};
+            run(&holder, with_cancellation);
             _exit(7);
         }
         expect_exit(child, 7);

@@ -69,6 +69,10 @@ extension GuardedArray {
         withWriteLock { $0.isEmpty ? nil : $0.removeFirst() }
     }
 
+    /// Removes the last element, if any.
+    @inlinable
+    public func popLast() -> Element? { withWriteLock { $0.popLast() } }
+
     /// Removes every element that satisfies `predicate`, in one step.
     @inlinable
     public func removeAll(where predicate: (Element) -> Bool) {

@@ -22,7 +22,7 @@ public final class MutexArray<Element: Sendable>: GuardedArray {
         try elements.withLock { (elements) throws(Failure) in try body(elements) }
     }
 
-    /// As `withReadLock`, in place.
+    /// Runs `body` alone with the elements, in place. Blocks while another section runs.
     @inlinable
     public func withWriteLock<Result: Sendable, Failure: Error>(
         _ body: (inout [Element]) throws(Failure) -> Result

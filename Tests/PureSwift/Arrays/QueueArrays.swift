@@ -61,7 +61,7 @@ public final class SerialQueueArray<Element: Sendable>: GuardedArray, @unchecked
         try queue.sync { Swift.Result { () throws(Failure) in try body(elements) } }.get()
     }
 
-    /// As `withReadLock`, in place.
+    /// Runs `body` alone with the elements, in place. Blocks; runs on the calling thread.
     public func withWriteLock<Result: Sendable, Failure: Error>(
         _ body: (inout [Element]) throws(Failure) -> Result
     ) throws(Failure) -> Result {

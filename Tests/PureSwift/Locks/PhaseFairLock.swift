@@ -61,7 +61,7 @@ public final class PhaseFairLock<Value: ~Copyable> {
         return try body(&value.pointee)
     }
 
-    /// As `withReadLock`; nil, and `body` not run, where that would block.
+    /// Runs `body` like `withReadLock`; where that would block, returns nil and does not run it.
     @inlinable
     public func withReadLockIfAvailable<Result: ~Copyable, Failure: Error>(
         _ body: (borrowing Value) throws(Failure) -> Result
@@ -71,7 +71,7 @@ public final class PhaseFairLock<Value: ~Copyable> {
         return try body(value.pointee)
     }
 
-    /// As `withWriteLock`; nil, and `body` not run, where that would block.
+    /// Runs `body` like `withWriteLock`; where that would block, returns nil and does not run it.
     @inlinable
     public func withWriteLockIfAvailable<Result: ~Copyable, Failure: Error>(
         _ body: (inout Value) throws(Failure) -> Result
@@ -81,7 +81,7 @@ public final class PhaseFairLock<Value: ~Copyable> {
         return try body(&value.pointee)
     }
 
-    /// As `withReadLock`, until `deadline`: nil when it passed first. A free lock is taken after the deadline, too.
+    /// Runs `body` like `withReadLock`; returns nil when `deadline` passed first. A free lock is taken after it, too.
     @inlinable
     public func withReadLock<Result: ~Copyable, Failure: Error>(
         until deadline: ContinuousClock.Instant,
@@ -92,8 +92,8 @@ public final class PhaseFairLock<Value: ~Copyable> {
         return try body(value.pointee)
     }
 
-    /// As `withWriteLock`, until `deadline`: nil when it passed first. The readers that it held back are admitted at
-    /// once.
+    /// Runs `body` like `withWriteLock`; returns nil when `deadline` passed first. The readers that it held back are
+    /// then admitted at once.
     @inlinable
     public func withWriteLock<Result: ~Copyable, Failure: Error>(
         until deadline: ContinuousClock.Instant,

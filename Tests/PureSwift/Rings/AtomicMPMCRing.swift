@@ -189,7 +189,8 @@ extension AtomicMPMCRing {
 // MARK: - Waiting and closing
 
 extension AtomicMPMCRing {
-    /// As `tryPush`, waiting for room until `deadline`; nil waits for ever. Blocks and allocates when it waits.
+    /// Pushes like `tryPush`, and waits for room until `deadline`; nil waits for ever. Blocks and allocates when it
+    /// waits.
     public func push(_ element: Element, until deadline: ContinuousClock.Instant? = nil) -> PushOutcome {
         while true {
             for _ in 0..<probesBeforeSleeping where tryPush(element) { return .pushed }
@@ -205,7 +206,7 @@ extension AtomicMPMCRing {
         }
     }
 
-    /// As `tryPop`, waiting until `deadline`; nil waits for ever. Blocks and allocates when it waits.
+    /// Pops like `tryPop`, and waits until `deadline`; nil waits for ever. Blocks and allocates when it waits.
     public func pop(until deadline: ContinuousClock.Instant? = nil) -> PopOutcome<Element> {
         while true {
             for _ in 0..<probesBeforeSleeping {
@@ -264,7 +265,7 @@ extension AtomicMPMCRing {
         return .timedOut
     }
 
-    /// As above, of a consumer.
+    /// The last probe of a consumer after its deadline, like that of a producer.
     private func lastTry() -> PopOutcome<Element> {
         if let element = tryPop() { return .element(element) }
         let seen = tail.pointee.load(ordering: .sequentiallyConsistent)

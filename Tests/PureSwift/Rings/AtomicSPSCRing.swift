@@ -63,7 +63,7 @@ struct SideState {
     @usableFromInline var done: UInt = 0
     /// The other side's index as last seen, without the closed bit; a lower bound of the true one.
     @usableFromInline var otherSeen: UInt = 0
-    /// Where the next element goes or comes from: `done` modulo capacity.
+    /// The slot of the next element: `done` modulo capacity.
     @usableFromInline var slot = 0
 
     init() {}
@@ -128,7 +128,8 @@ extension AtomicSPSCRing {
 // MARK: - Waiting and closing
 
 extension AtomicSPSCRing {
-    /// As `tryPush`, waiting for room until `deadline`; nil waits for ever. Blocks and allocates when it waits.
+    /// Pushes like `tryPush`, and waits for room until `deadline`; nil waits for ever. Blocks and allocates when it
+    /// waits.
     public func push(_ element: Element, until deadline: ContinuousClock.Instant? = nil) -> PushOutcome {
         while true {
             for _ in 0..<probesBeforeSleeping where tryPush(element) { return .pushed }
@@ -145,7 +146,7 @@ extension AtomicSPSCRing {
         }
     }
 
-    /// As `tryPop`, waiting until `deadline`; nil waits for ever. Blocks and allocates when it waits.
+    /// Pops like `tryPop`, and waits until `deadline`; nil waits for ever. Blocks and allocates when it waits.
     public func pop(until deadline: ContinuousClock.Instant? = nil) -> PopOutcome<Element> {
         while true {
             for _ in 0..<probesBeforeSleeping {

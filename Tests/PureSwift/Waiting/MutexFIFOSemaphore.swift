@@ -37,7 +37,7 @@ public final class MutexFIFOSemaphore: Sendable {
         state.withLock { $0.takePermit() }
     }
 
-    /// As `wait()`, until `deadline`. True when taken. A free permit is taken after the deadline, too.
+    /// Waits like `wait()`, until `deadline`. True when taken. A free permit is taken after the deadline, too.
     public func wait(until deadline: ContinuousClock.Instant?) -> Bool {
         let waiter: Waiter? = state.withLock { state in
             if state.takePermit() { return nil }

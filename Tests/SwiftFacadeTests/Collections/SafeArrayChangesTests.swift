@@ -381,13 +381,13 @@ private final class PhotoManager: Sendable {
                 deinit { array.append(nil) }
             }
             let queue = DispatchQueue(label: "at rest", attributes: .initiallyInactive)
-            let told = SafeArray<Caller?>()
-            let onQueue = told.changes(deliverOn: queue) { _ in }
-            told.append(Caller(told))
-            _ = told.popLast()
-            if told.count != 0 { exit(1) }
+            let delivered = SafeArray<Caller?>()
+            let onQueue = delivered.changes(deliverOn: queue) { _ in }
+            delivered.append(Caller(delivered))
+            _ = delivered.popLast()
+            if delivered.count != 0 { exit(1) }
             onQueue.cancel()
-            if told.count != 1 { exit(2) }
+            if delivered.count != 1 { exit(2) }
             queue.activate()
 
             let asked = SafeArray<Caller?>()

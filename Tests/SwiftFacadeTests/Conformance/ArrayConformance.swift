@@ -54,7 +54,7 @@ struct ArrayConformance {
 
     @Test(arguments: Subjects.arrays)
     func aWritingSectionIsOneStep(_ subject: ArraySubject) async throws {
-        let (threads, each) = (4, 2_000)
+        let (threads, each) = (4, 1_000)
         let ledger = Ledger()
         let array = subject.make()
         let crew = Crew()
@@ -62,13 +62,20 @@ struct ArrayConformance {
             for _ in 0..<each {
                 array.writing {
                     let count = $0.count
-                    if count % 32 == 0 { Thread.yield() }
                     $0.append(Parcel(count, ledger))
+                    if count % 32 == 0 { Thread.yield() }
+                    $0.append(Parcel(count + 1, ledger))
                 }
             }
         }
+        crew.add("reader", count: 2) { _ in
+            for _ in 0..<2 * each {
+                let (read, counted) = (array.reading { $0.count }, array.count)
+                try ensure(read % 2 == 0 && counted % 2 == 0, "half a section: \(read), \(counted) elements")
+            }
+        }
         try await crew.run()
-        #expect(array.snapshot.map(\.sequence) == Array(0..<threads * each))
+        #expect(array.snapshot.map(\.sequence) == Array(0..<2 * threads * each))
     }
 
     @Test(arguments: Subjects.arrays)
@@ -79,10 +86,12 @@ struct ArrayConformance {
         array.writing { $0 = (0..<total).map { Parcel($0, ledger) } }
         let taken = Journal<Int>()
         let crew = Crew()
-        crew.add("popper", count: threads) { _ in
+        crew.add("popper", count: threads) { popper in
+            let popsFirst = popper % 2 == 0
             var inspection = Inspection()
-            while let parcel = array.popFirst() {
-                try inspection.check(parcel)
+            while let parcel = popsFirst ? array.popFirst() : array.popLast() {
+                if popsFirst { try inspection.check(parcel) }
+                try ensure(parcel.isWhole, "a torn parcel \(parcel.sequence)")
                 taken.note(parcel.sequence)
             }
         }
@@ -115,7 +124,10 @@ struct ArrayConformance {
         try await onThread {
             let array = subject.make()
             try ensure(array.count == 0, "a new array is not empty")
-            try ensure(array.last == nil && array.popFirst() == nil, "an element out of an empty array")
+            try ensure(
+                array.last == nil && array.popFirst() == nil && array.popLast() == nil,
+                "an element out of an empty array"
+            )
             array.append(Parcel(7, Ledger()))
             try ensure(array.element(at: 0)?.sequence == 7, "element 0 is missing")
             try ensure(

@@ -11,6 +11,7 @@ protocol ConformanceArray<Element>: AnyObject, Sendable {
     init(_ elements: [Element])
     func append(_ element: Element)
     func popFirst() -> Element?
+    func popLast() -> Element?
     func element(at index: Int) -> Element?
     func removeAll(where predicate: (Element) -> Bool)
     subscript(index: Int) -> Element { get set }

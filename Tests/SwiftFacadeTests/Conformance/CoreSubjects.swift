@@ -21,6 +21,7 @@ final class CoreArray<Element: Sendable>: ConformanceArray {
 
     func append(_ element: Element) { array.append(element) }
     func popFirst() -> Element? { array.popFirst() }
+    func popLast() -> Element? { array.popLast() }
     func element(at index: Int) -> Element? { array.element(at: index) }
     func removeAll(where predicate: (Element) -> Bool) { array.removeAll(where: predicate) }
     subscript(index: Int) -> Element {

@@ -113,13 +113,20 @@ struct SemaphoreConformance {
     @Test(arguments: Subjects.semaphores)
     func oneSignalServesSeveralAndKeepsTheRest(_ subject: SemaphoreSubject) async throws {
         let semaphore = subject.make(0)
+        let served = Atomic<Int>(0)
         let crew = Crew()
-        crew.add("waiter", count: 3) { _ in semaphore.wait() }
+        crew.add("waiter", count: 3) { _ in
+            semaphore.wait()
+            served.add(1, ordering: .relaxed)
+        }
         crew.add("signaller") {
             try waitUntil("all in line") { semaphore.value == -3 }
             semaphore.signal(0)
             try ensure(semaphore.value == -3, "a signal of nothing changed \(semaphore.value)")
-            semaphore.signal(5)
+            semaphore.signal(2)
+            try waitUntil("two are served") { served.load(ordering: .relaxed) == 2 }
+            try ensure(semaphore.value == -1, "\(semaphore.value) with one waiter left")
+            semaphore.signal(3)
             try ensure(semaphore.value == 2, "\(semaphore.value) left instead of 2")
         }
         try await crew.run()

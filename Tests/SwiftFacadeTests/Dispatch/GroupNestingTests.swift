@@ -146,8 +146,8 @@ import Interlock
         #expect(try await blocking { try group.collect(Int.self, timeout: limit).values() } == [2])
     }
 
-    /// Each group is twice a job of the next one: told in full, the sentence would double with each.
-    @Test func aGroupThatIsTheJobOfSeveralIsToldOnce() {
+    /// Each group is twice a job of the next one: explained in full, the sentence would double with each.
+    @Test func aGroupThatIsTheJobOfSeveralIsExplainedOnce() {
         let innermost = DispatchGroup()
         let token = innermost.enterToken("deep")
         var group = innermost

@@ -105,7 +105,7 @@ func heldRunner(
     return (runner, goOn)
 }
 
-/// An operation of a test: tells when its work begins, and ends when it is told to; abandoned, if this goes.
+/// An operation of a test: says when its work begins, and ends when the test says so; abandoned, if this goes.
 final class Held: Sendable {
     let operation: AsyncOperation<Int>
     let begun = Handshake()

@@ -120,7 +120,7 @@ import Interlock
         #expect(try await runner.withPermit(timeout: .seconds(-1)) { 1 } == 1)
     }
 
-    @Test func aCancelledTaskIsToldSoThoughTheLimitHasPassed() async throws {
+    @Test func aCancelledTaskLearnsSoThoughTheLimitHasPassed() async throws {
         let pool = try WorkerPool(name: "free", threads: 1)
         let (queue, runner) = (GCD.serialQueue(label: "free"), BoundedRunner(limit: 1))
         let runs: [@Sendable () async throws -> Int?] = [

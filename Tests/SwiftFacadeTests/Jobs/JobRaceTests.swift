@@ -87,7 +87,7 @@ import Interlock
         #expect(ran.value == Self.rounds && queue.count == 0)
     }
 
-    // cancel × the beginning of an async closure: its task is told by the canceller, or by the thread that made it
+    // cancel × the beginning of an async closure: its task is informed by the canceller, or by the thread that made it
     @Test func aJobThatIsCancelledWhileItsTaskIsMadeEnds() {
         let queue = InterlockQueue()
         let lost = Counter()
@@ -100,7 +100,7 @@ import Interlock
             { _ in },
             { job in if lost.value == 0, block(job, .seconds(10)) == nil { lost.increment() } }
         )
-        #expect(lost.value == 0, "a task was not told of the cancellation")
+        #expect(lost.value == 0, "a task was not informed of the cancellation")
     }
 
     // a step added × the end of what is above it

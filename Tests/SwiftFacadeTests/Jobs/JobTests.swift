@@ -283,7 +283,7 @@ struct Broken: Error, Equatable { var number = 0 }
             begun.wait()
             face.cancel()
         }
-        let place = ToldPlace { [weak face] in
+        let place = InformedPlace { [weak face] in
             guard let face, face.isCancelled else { return }
             isAsked.happen()
             #expect(eventually { face.isFinished })
@@ -304,14 +304,14 @@ extension JobNode {
     fileprivate var hookCount: Int { withStripe { fields, _ in fields.pointee.box?.extras.hooks.count ?? 0 } }
 }
 
-/// The place of an operation, which is told of its readiness and of its cancellation.
-private final class ToldPlace: ExplainingQueue {
-    private let tell: @Sendable () -> Void
+/// The place of an operation, which is informed of its readiness and of its cancellation.
+private final class InformedPlace: ExplainingQueue {
+    private let inform: @Sendable () -> Void
 
-    init(_ tell: @escaping @Sendable () -> Void) { self.tell = tell }
+    init(_ inform: @escaping @Sendable () -> Void) { self.inform = inform }
 
     func reasonNotStarted(_ operation: AnyObject) -> WaitReason? { nil }
-    func operationIsReady() { tell() }
+    func operationIsReady() { inform() }
 }
 
 private func error<Output>(of job: Job<Output>) -> OperationCancelled? {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is told of light jobs that do not run, and cycles that lead through them.
+// How light jobs that do not run are explained, and cycles that lead through them.
 
 import Foundation
 import Testing
@@ -10,7 +10,7 @@ import Interlock
 @Suite(.timeLimit(.minutes(10))) struct JobWaitsTests {
     let queue = InterlockQueue(name: "told")
 
-    @Test func aJobTellsAllThatItWaitsFor() async throws {
+    @Test func aJobExplainsAllThatItWaitsFor() async throws {
         let other = InterlockQueue(name: "other")
         let held = Latch(count: 1)
         let running = other.job(name: "running", isBlocking: true) { held.wait() }
@@ -18,17 +18,18 @@ import Interlock
         let first = queue.job(name: "first", after: running) { _ in }
         let second = queue.job(name: "second", after: first, nowhere.asJob(in: queue)) { _, _ in }
         let third = queue.job(name: "third", after: first, second) { _, _ in }
-        let told = third.explainWaiting()
-        #expect(Set(told["third"]?.reasons ?? []) == [.dependency("first"), .dependency("second")])
+        let explanation = third.explainWaiting()
+        #expect(Set(explanation["third"]?.reasons ?? []) == [.dependency("first"), .dependency("second")])
         #expect(
-            Set(told["second"]?.reasons ?? []) == [.dependency("first"), .dependency("nowhere (job)")]
+            Set(explanation["second"]?.reasons ?? []) == [.dependency("first"), .dependency("nowhere (job)")]
         )
-        #expect(told["first"]?.reasons == [.dependency("running")])
-        #expect(told["nowhere (job)"]?.reasons == [.dependencyInNoQueue("nowhere")])
-        #expect(told["nowhere"]?.reasons == [.noQueue])
-        #expect(told.entries.count == 6 && told.cycle == nil)
+        #expect(explanation["first"]?.reasons == [.dependency("running")])
+        #expect(explanation["nowhere (job)"]?.reasons == [.dependencyInNoQueue("nowhere")])
+        #expect(explanation["nowhere"]?.reasons == [.noQueue])
+        #expect(explanation.entries.count == 6 && explanation.cycle == nil)
         // Of the queue: the same, from all of its jobs.
-        #expect(Set(queue.explainWaiting().entries.map(\.operation)) == Set(told.entries.map(\.operation)))
+        let ofQueue = queue.explainWaiting()
+        #expect(Set(ofQueue.entries.map(\.operation)) == Set(explanation.entries.map(\.operation)))
         held.countDown()
         _ = await first.outcome
         #expect(second.explainWaiting()["nowhere (job)"]?.reasons == [.dependencyInNoQueue("nowhere")])
@@ -65,10 +66,10 @@ import Interlock
         queue.enqueue(face, below)
         #expect(await eventuallySuspending { face.isExecuting })
         try await running.wait()
-        let told = below.explainWaiting()
-        #expect(told["below"]?.reasons == [.dependency("face")])
-        #expect(told["face"]?.reasons == [.dependency("job")])
-        #expect(told["job"]?.reasons == [.work])
+        let explanation = below.explainWaiting()
+        #expect(explanation["below"]?.reasons == [.dependency("face")])
+        #expect(explanation["face"]?.reasons == [.dependency("job")])
+        #expect(explanation["job"]?.reasons == [.work])
         held.countDown()
         try await below.value
     }

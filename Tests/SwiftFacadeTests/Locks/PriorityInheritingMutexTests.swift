@@ -105,7 +105,7 @@ import Testing
         #expect(stepsOfMedium == 0)
     }
 
-    /// The same with inheritance switched off: medium keeps low and high from going on until it is told to stop.
+    /// The same with inheritance switched off: medium keeps low and high from going on until main says so.
     @Test(.enabled(if: RealTime.isAllowed, "no privilege for SCHED_FIFO"), .timeLimit(.minutes(10)))
     func withoutInheritanceHighWaitsForMediumAsLongAsItHogsTheProcessor() {
         let mutex = PlainMutex()
@@ -130,7 +130,7 @@ private final class PlainMutex: @unchecked Sendable {
 }
 
 private final class Inversion: Sendable {
-    /// How many steps medium takes before it is told to stop.
+    /// How many steps medium takes before main ends it.
     static let mostSteps = 2_000_000
 
     private let mediumSteps = Atomic<Int>(0)

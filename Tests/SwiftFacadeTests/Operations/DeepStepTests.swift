@@ -38,11 +38,11 @@ private let depth = underThreadSanitizer(2_000, instead: 20_000)
 
     @Test func aCancellationReachesTheDeepestStep() async throws {
         let begun = Handshake()
-        let (told, last) = (Counter(), Counter())
+        let (informed, last) = (Counter(), Counter())
         let all = Self.page(0, of: depth, on: queue) {
             AsyncOperation { (completion: Completion<Int>) in
                 completion.onCancel {
-                    told.increment()
+                    informed.increment()
                     completion.fail(JobFailure())
                 }
                 last.increment()
@@ -54,7 +54,7 @@ private let depth = underThreadSanitizer(2_000, instead: 20_000)
         all.cancel()
         await #expect(throws: OperationCancelled.self) { try await all.value }
         try await queue.wait()
-        #expect(told.value == 1 && last.value == 1)
+        #expect(informed.value == 1 && last.value == 1)
     }
 
     /// What a handler ends and cancels has its end for the handler, too: it may wait for it.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What operations and queues tell of their waiting: every reason where it is forced, with names.
+// How operations and queues explain their waiting: every reason where it is forced, with names.
 
 import Foundation
 import Testing
@@ -32,14 +32,14 @@ struct HeldOperation {
         let middle = forgotten.then(name: "middle") { $0 }.enqueued(on: queue)
         let last = middle.then(name: "last") { $0 }
         queue.addOperation(last)
-        let told = last.explainWaiting()
-        #expect(told.entries.map(\.operation) == ["last", "middle", "forgotten"])
-        #expect(told["last"]?.reasons == [.dependency("middle")])
-        #expect(told["middle"]?.reasons == [.dependencyInNoQueue("forgotten")])
-        #expect(told["forgotten"]?.reasons == [.noQueue])
-        #expect(told.cycle == nil)
+        let explanation = last.explainWaiting()
+        #expect(explanation.entries.map(\.operation) == ["last", "middle", "forgotten"])
+        #expect(explanation["last"]?.reasons == [.dependency("middle")])
+        #expect(explanation["middle"]?.reasons == [.dependencyInNoQueue("forgotten")])
+        #expect(explanation["forgotten"]?.reasons == [.noQueue])
+        #expect(explanation.cycle == nil)
         #expect(
-            told.description == """
+            explanation.description == """
                 last: waits for middle
                 middle: waits for forgotten, which is in no queue and was not started
                 forgotten: is in no queue and was not started
@@ -89,7 +89,7 @@ struct HeldOperation {
         #expect(try await waiting.value == 2)
     }
 
-    @Test func anOutcomeRecordedBeforeTheStartIsToldAsSuch() {
+    @Test func anOutcomeRecordedBeforeTheStartIsExplainedAsSuch() {
         let above = AsyncOperation<Int>(name: "above") { 1 }
         let below = above.then(name: "below") { $0 }
         above.finish(.success(7))
@@ -104,7 +104,7 @@ struct HeldOperation {
         #expect(below.explainWaiting()["below"]?.reasons == [.noQueue])
     }
 
-    @Test func anAdmissionUnderWayIsTold() async throws {
+    @Test func anAdmissionUnderWayIsExplained() async throws {
         let (asked, answer) = (Handshake(), Latch(count: 1))
         let network = OperationCondition("network") { _ in
             asked.give()
@@ -118,7 +118,7 @@ struct HeldOperation {
         #expect(try await upload.value == 1)
     }
 
-    @Test func aCategoryIsToldWithItsHolder() async throws {
+    @Test func aCategoryIsExplainedWithItsHolder() async throws {
         let category = ExclusionCategory("disk of ExplainingTests")
         let holder = HeldOperation("holder")
         holder.operation.excludes(category)
@@ -135,7 +135,7 @@ struct HeldOperation {
         #expect(try await waiter.value == 1)
     }
 
-    @Test func operationsOfOtherClassesAreTold() async {
+    @Test func operationsOfOtherClassesAreExplained() async {
         let (begun, goOn) = (Handshake(), Handshake())
         let block = BlockOperation {
             begun.give()
@@ -148,15 +148,15 @@ struct HeldOperation {
         queue.addOperation(block)
         queue.addOperation(behind)
         await begun.taken()
-        let told = queue.explainWaiting()
-        #expect(told["block"]?.reasons == [.work])
-        #expect(told["behind"]?.reasons == [.dependency("block"), .dependency("idle")])
-        #expect(told["idle"]?.reasons == [.notStarted])
+        let explanation = queue.explainWaiting()
+        #expect(explanation["block"]?.reasons == [.work])
+        #expect(explanation["behind"]?.reasons == [.dependency("block"), .dependency("idle")])
+        #expect(explanation["idle"]?.reasons == [.notStarted])
         goOn.give()
         idle.start()
     }
 
-    @Test func aBarrierOfFoundationsQueueIsTold() async throws {
+    @Test func aBarrierOfFoundationsQueueIsExplained() async throws {
         let running = HeldOperation("running")
         queue.enqueue(running.operation)
         await running.begun.taken()
@@ -168,16 +168,16 @@ struct HeldOperation {
     }
 
     // The last edge is of another class: nothing could refuse it.
-    @Test func aCycleThatNothingCouldRefuseIsTold() {
+    @Test func aCycleThatNothingCouldRefuseIsExplained() {
         let first = AsyncOperation<Int>(name: "first") { 1 }
         let block = BlockOperation {}
         block.name = "block"
         let below = first.then(name: "below") { $0 }
         first.addDependency(block)
         block.addDependency(first)
-        let told = below.explainWaiting()
-        #expect(told.cycle == ["first", "block"])
-        #expect(told.description.hasSuffix("first → block → first: wait for each other for ever"))
+        let explanation = below.explainWaiting()
+        #expect(explanation.cycle == ["first", "block"])
+        #expect(explanation.description.hasSuffix("first → block → first: wait for each other for ever"))
         first.removeDependency(block)
         #expect(below.explainWaiting().cycle == nil)
     }
@@ -195,7 +195,7 @@ struct HeldOperation {
         override func execute() { begun.give() }
     }
 
-    @Test func whatAnOperationsWorkWaitsForIsToldAndClosesACycle() async {
+    @Test func whatAnOperationsWorkWaitsForIsExplainedAndClosesACycle() async {
         let child = AsyncOperation<Int>(name: "child") { 1 }
         let grandchild = child.then(name: "grandchild") { $0 }
         let parent = Parent("parent", of: [grandchild])

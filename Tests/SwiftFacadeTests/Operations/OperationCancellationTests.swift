@@ -19,22 +19,22 @@ import Interlock
     }
 
     @Test func handlersOfOneThatNeverBeginsDoNotRun() async throws {
-        let (told, freed) = (Counter(), Counter())
+        let (informed, freed) = (Counter(), Counter())
         let operation = AsyncOperation<Int>(name: "early") { 1 }
         do {
             let captured = Tracked(freed: freed)
             operation.onCancel {
                 captured.touch()
-                told.increment()
+                informed.increment()
             }
             operation.cancel()
-            operation.onCancel { told.increment() }
+            operation.onCancel { informed.increment() }
         }
         queue.addOperation(operation)
         await #expect(throws: OperationCancelled(operation: "early")) { try await operation.value }
         // Its end, on another thread, may not be over.
         #expect(eventually { freed.value == 1 })
-        #expect(told.value == 0)
+        #expect(informed.value == 0)
     }
 
     // above: executing ................................ succeeds
@@ -56,15 +56,15 @@ import Interlock
     }
     // contract: Completion
     @Test func cancelledWhileItRunsItFinishesAtOnceAndRefusesTheLateCallback() async throws {
-        let (held, told) = (Held("running"), Counter())
+        let (held, informed) = (Held("running"), Counter())
         let operation = held.operation
         let below = operation.then { $0 }
         queue.enqueue(operation, below)
         await held.begun.taken()
         let completion = try #require(held.completion)
-        completion.onCancel { told.increment() }
+        completion.onCancel { informed.increment() }
         operation.cancel()
-        #expect(operation.isFinished && told.value == 1)
+        #expect(operation.isFinished && informed.value == 1)
         #expect(completion.isCancelled)
         #expect(!completion.succeed(1))
         await #expect(throws: OperationCancelled(operation: "running")) { try await below.value }
@@ -82,7 +82,7 @@ import Interlock
     @Test(arguments: EarlyEnd.allCases) func aHandlerThatComesAfterTheCancellationRuns(end: EarlyEnd)
         async throws
     {
-        let (held, told, clock) = (Held(), Counter(), ManualClock())
+        let (held, informed, clock) = (Held(), Counter(), ManualClock())
         let operation = held.operation
         if end == .timedOut { operation.timeOut(after: .seconds(1), clock: clock) }
         operation.start()
@@ -100,8 +100,8 @@ import Interlock
             operation.cancel()
         }
         await eventually("it has finished") { operation.isFinished }
-        completion.onCancel { told.increment() }
-        #expect(told.value == (end.stopsWork ? 1 : 0))
+        completion.onCancel { informed.increment() }
+        #expect(informed.value == (end.stopsWork ? 1 : 0))
     }
 
     @Test(arguments: [false, true]) func aCancelledTasksAnswerIsTheResult(isValue: Bool) async throws {
@@ -146,12 +146,12 @@ import Interlock
         #expect(trace.events == ["closure ends", "next begins"])
     }
 
-    @Test func aSubclassThatWindsDownIsToldOnce() async throws {
+    @Test func aSubclassThatWindsDownIsInformedOnce() async throws {
         // Operation is; the subclass adds only what it guards or never changes.
         final class WindingDown: AsyncOperation<Int>, @unchecked Sendable {
-            let (begun, told) = (Handshake(), Counter())
+            let (begun, informed) = (Handshake(), Counter())
             override func execute() { begun.give() }
-            override func executionCancelled() { told.increment() }
+            override func executionCancelled() { informed.increment() }
         }
         let operation = WindingDown()
         let announced = Counter()
@@ -159,7 +159,7 @@ import Interlock
         queue.addOperation(operation)
         await operation.begun.taken()
         for _ in 0..<3 { operation.cancel() }
-        #expect(operation.told.value == 1 && announced.value == 1 && operation.isExecuting)
+        #expect(operation.informed.value == 1 && announced.value == 1 && operation.isExecuting)
         operation.finish(.success(1))
         #expect(try await operation.value == 1)
     }

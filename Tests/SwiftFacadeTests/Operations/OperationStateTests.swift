@@ -75,8 +75,8 @@ private struct ReleasedClock: Clock {
 
     // The handler of `.ready` holds up the thread that makes the operation ready.
     // contract: OperationEvent
-    @Test func readinessIsToldBeforeTheBeginning() async throws {
-        let (begun, told) = (Handshake(), Handshake())
+    @Test func readinessIsAnnouncedBeforeTheBeginning() async throws {
+        let (begun, observed) = (Handshake(), Handshake())
         let early = Counter()
         let above = AsyncOperation<Int> { 1 }
         let below = AsyncOperation<Int> {
@@ -88,16 +88,16 @@ private struct ReleasedClock: Clock {
             guard event == .ready else { return }
             #expect(below?.state == .ready)
             if begun.isGiven(within: 0.2) { early.increment() }
-            told.give()
+            observed.give()
         }
         queue.addOperation(below)
         OperationQueue().addOperation(above)
         #expect(try await below.value == 2)
-        await told.taken()
+        await observed.taken()
         #expect(early.value == 0)
     }
     // contract: OperationEvent
-    @Test func readinessIsToldOnceHoweverManyDependenciesEndAtOnce() async throws {
+    @Test func readinessIsAnnouncedOnceHoweverManyDependenciesEndAtOnce() async throws {
         for _ in 0..<500 {
             let above = (0..<3).map { number in AsyncOperation<Int> { number } }
             let below = AsyncOperation<Int> { 3 }
@@ -108,7 +108,7 @@ private struct ReleasedClock: Clock {
             for operation in above + [below] { queue.addOperation(operation) }
             _ = try await below.value
             // The value may be read before the end's handlers have run.
-            await eventually("the end is told") { trace.events.last == .finished }
+            await eventually("the end is announced") { trace.events.last == .finished }
             #expect(trace.events == [.ready, .executing, .finished])
         }
     }
@@ -126,7 +126,7 @@ private struct ReleasedClock: Clock {
         #expect(below.state == .ready && below.isReady)
         queue.addOperation(below)
         #expect(try await below.value == 2)
-        await eventually("the end is told") { trace.events.last == .finished }
+        await eventually("the end is announced") { trace.events.last == .finished }
         #expect(trace.events == [.executing, .finished])
     }
     // contract: OperationEvent

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Delayed tasks of a pool: not early, cancelled or run, and released.
+// Delayed tasks of a pool: not early, cancelled or run, and released. Six characters of a drawing are ten milliseconds.
 
 import Foundation
 import Testing
@@ -8,6 +8,8 @@ import Testing
 import Interlock
 // contract: WorkerPool
 @Suite(.timeLimit(.minutes(10))) struct PoolDelayedTests {
+    // due:      0-----------2-----3      the moment of 0 has passed when it is submitted
+    // runs:     0-----------2-----3
     @Test func delayedWorkIsNeverEarlyAndGivesItsValue() async throws {
         let pool = try WorkerPool(threads: 1)
         let begin = ContinuousClock.now
@@ -22,6 +24,9 @@ import Interlock
         await #expect(throws: JobFailure()) { try await failing.value }
     }
 
+    // due:      -----------------------1
+    // call:     ---cancel
+    // runs:     ------------------------
     @Test func cancellingPreventsTheRunAndReleasesTheWorkAtOnce() async throws {
         let pool = try WorkerPool(threads: 1)
         let (ran, freed) = (Counter(), Counter())
@@ -46,8 +51,10 @@ import Interlock
         #expect(handle == nil)
     }
 
-    // worker    in a job; the due task waits behind it     ends it; finds an empty job
-    // caller                                         cancels
+    // due:      ------1
+    // worker:   [         busy         ]
+    // call:     -----------cancel
+    // runs:     ------------------------      the worker finds an empty job
     @Test func aDueTaskThatHasNotBegunCanBeCancelled() async throws {
         let held = try HeldPool()
         let (ran, freed) = (Counter(), Counter())

@@ -113,14 +113,14 @@ import Interlock
             #expect(error == .notRun(.closed(pool: "shut")))
         }
         await #expect(throws: WorkerPoolError.closed(pool: "shut")) { try await pool.run { 1 } }
-        let told = Handshake()
+        let completed = Handshake()
         pool.run(deliverOn: .global()) { () throws(JobFailure) in
             1
         } completion: { result in
             #expect(result == .failure(.notRun(.closed(pool: "shut"))))
-            told.give()
+            completed.give()
         }
-        await told.taken()
+        await completed.taken()
     }
 
     // worker    in a job                          ends it
@@ -128,7 +128,7 @@ import Interlock
     // closer             closes at once
     @Test func closingAtOnceEndsTheRunsThatHaveNotBegun() async throws {
         let held = try HeldPool()
-        let (ran, submitted, told) = (Counter(), Handshake(), Handshake())
+        let (ran, submitted, completed) = (Counter(), Handshake(), Handshake())
         async let blocked = blocking {
             do {
                 _ = try Self.block(held.pool) { ran.increment() }
@@ -144,13 +144,13 @@ import Interlock
             ran.increment()
         } completion: { result in
             #expect(throws: WorkerPoolRunError<Never>.self) { try result.get() }
-            told.give()
+            completed.give()
         }
         // Both are in the queue, or will be refused: each ends with the error.
         submitted.give()
         held.pool.closeNow()
         held.release()
-        await told.taken()
+        await completed.taken()
         _ = await suspended
         #expect(await blocked && ran.value == 0)
     }

@@ -31,12 +31,12 @@ private func waiting(
     func whatComesResumesTheTask(what: Int) async throws {
         let ring = try MPMCRing<Int>(capacity: 1)
         let (permits, latch) = (FIFOSemaphore(permits: 0), Latch(count: 1))
-        let (cores, told) = (Promise<SelectCore>(), Trace<String>())
+        let (cores, chosen) = (Promise<SelectCore>(), Trace<String>())
         let task = Task {
             let select = Select()
-            select.add(ring) { _ in told.add("element") }
-            select.add(permits) { told.add("permit") }
-            select.add(latch) { told.add("latch") }
+            select.add(ring) { _ in chosen.add("element") }
+            select.add(permits) { chosen.add("permit") }
+            select.add(latch) { chosen.add("latch") }
             cores.fulfil(select.core)
             return try await select.next()
         }
@@ -51,7 +51,7 @@ private func waiting(
         }
         let outcome = try await task.value
         #expect(outcome == [.served, .served, .served, .woken, .ended][what])
-        #expect(told.events == [["element"], ["permit"], ["latch"], [], []][what])
+        #expect(chosen.events == [["element"], ["permit"], ["latch"], [], []][what])
     }
 
     /// task        suspends          throws, and has taken nothing

@@ -33,7 +33,7 @@ enum Compiler {
         var flags = try ["CInterlock", "InterlockSync", "InterlockPool", "InterlockOperations", "Interlock"]
             .flatMap(objects)
         #if os(Linux)
-        // The objects name Swift's libraries themselves. On a busy machine the linker was sometimes not told them.
+        // The objects name Swift's libraries themselves. On a busy machine the linker was sometimes not given them.
         flags += [
             "bsd", "m", "swiftSwiftOnoneSupport", "swift_Concurrency", "swiftSynchronization", "swiftGlibc",
             "swiftDispatch", "dispatch",

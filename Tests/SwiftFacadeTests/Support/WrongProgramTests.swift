@@ -54,7 +54,7 @@ import Testing
         )
     }
 
-    /// A task without an await is told that a call blocks, and what to use.
+    /// A task without an await learns that a call blocks, and what to use.
     private static let blockingTasks = [
         (
             "array: SafeArray<Int>", "", "array.withWriteLock(when: { $0.count > 1 }) { $0 = [] }",
@@ -74,7 +74,7 @@ import Testing
         ),
     ].map { parameter, ignore, call, complaint in
         Program(
-            claim: "a task without an await is told that it blocks in \(call)",
+            claim: "a task without an await learns that it blocks in \(call)",
             right: "func f(_ \(parameter)) { Task { \(ignore) try await \(call) } }",
             wrong: "func f(_ \(parameter)) { Task { \(ignore) \(call) } }",
             complaint: complaint
@@ -499,7 +499,7 @@ import Testing
             complaint: "in concurrently-executing code"
         ),
         Program(
-            claim: "a task without an await is told what blocks: a cache",
+            claim: "a task without an await learns what blocks: a cache",
             in: "func f(_ cache: SingleFlightCache<Int, Int>)",
             right: "Task { _ = try await cache.value(forKey: 1) { 1 } }",
             wrong: "Task { _ = try cache.value(forKey: 1) { 1 } }",

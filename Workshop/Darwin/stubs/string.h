@@ -7,7 +7,6 @@
 
 #include <stddef.h>
 
-void *memchr(const void *bytes, int byte, size_t size);
 int memcmp(const void *one, const void *other, size_t size);
 void *memcpy(void *target, const void *source, size_t size);
 void *memset(void *target, int byte, size_t size);

@@ -53,29 +53,29 @@ final class Ends: Sendable {
         let (read, events) = (Handshake(), try GCD.readable(ends.first))
         let task = Task {
             var sizes: [Int] = []
-            var told: [DescriptorEvent] = []
+            var received: [DescriptorEvent] = []
             for try await event in events {
-                told.append(event)
+                received.append(event)
                 sizes.append(ends.receive(10))
                 read.give()
             }
-            return (sizes, told)
+            return (sizes, received)
         }
         ends.send(4)
         await read.taken()
         ends.send(25)
         await read.taken(3)
         ends.close(ends.second)
-        let (sizes, told) = try await task.value
+        let (sizes, received) = try await task.value
         #expect(sizes == [4, 10, 10, 5, 0])
-        #expect(told.map(\.isEndOfFile) == [false, false, false, false, true])
-        #expect(told.allSatisfy { $0.descriptor == ends.first && !$0.hasError })
+        #expect(received.map(\.isEndOfFile) == [false, false, false, false, true])
+        #expect(received.allSatisfy { $0.descriptor == ends.first && !$0.hasError })
         try await events.finished()
     }
 
     // The other side closes at once; nothing of what it wrote is lost.
     @Test(arguments: [false, true])
-    func whatIsLeftIsToldBeforeTheEnd(sockets: Bool) async throws {
+    func whatIsLeftIsAnnouncedBeforeTheEnd(sockets: Bool) async throws {
         let ends = Ends(sockets: sockets)
         ends.send(25)
         ends.close(ends.second)
@@ -101,13 +101,13 @@ final class Ends: Sendable {
             #expect(watch.mailbox.waiting.isEmpty)
         }
         #expect(ends.receive() == 21)
-        // The loop asks when there is nothing to read any more: it is not told of what was.
-        let told = Counter()
+        // The loop asks when there is nothing left to read: the event of before is not delivered.
+        let ended = Counter()
         let asked = Task {
-            defer { told.increment() }
+            defer { ended.increment() }
             return try await iterator.next()
         }
-        await eventually("it waits, or was told") { watch.mailbox.isAwaited || told.value == 1 }
+        await eventually("it waits, or has ended") { watch.mailbox.isAwaited || ended.value == 1 }
         asked.cancel()
         #expect(try await asked.value == nil)
     }
@@ -124,15 +124,15 @@ final class Ends: Sendable {
 
     // A pipe whose reader has gone has an error and is not ready, which a source of libdispatch does not tell.
     @Test(arguments: [(false, false), (false, true), (true, false), (true, true)])
-    func aWriterIsToldThatItsReaderHasGone(sockets: Bool, isFull: Bool) async throws {
+    func aWriterLearnsThatItsReaderHasGone(sockets: Bool, isFull: Bool) async throws {
         let ends = Ends(sockets: sockets)
         if isFull { ends.fill() }
         let events = try GCD.writable(ends.second)
         ends.close(ends.first)
-        var told: [DescriptorEvent] = []
-        for try await event in events { told.append(event) }
-        #expect(told.count == 1 && told[0].isEndOfFile)
-        #expect(sockets || told[0].hasError)
+        var received: [DescriptorEvent] = []
+        for try await event in events { received.append(event) }
+        #expect(received.count == 1 && received[0].isEndOfFile)
+        #expect(sockets || received[0].hasError)
         try await events.finished()
     }
 

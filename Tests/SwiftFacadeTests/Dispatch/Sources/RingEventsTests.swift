@@ -251,9 +251,9 @@ enum EventQueue: CaseIterable, Sendable {
         await cancelled.value
     }
 
-    /// events     run the closure, cancelled     release it      tell the end: resume the task
+    /// events     run the closure, cancelled     release it      announce the end: resume the task
     /// task                                                                    finds it released
-    @Test func theClosureIsReleasedBeforeTheEndIsTold() async throws {
+    @Test func theClosureIsReleasedBeforeTheEndIsAnnounced() async throws {
         let (begun, goOn, freed) = (Handshake(), Handshake(), Counter())
         let (executor, ring) = (CallingExecutor(), try filled(0..<1))
         let tracked = Tracked(freed: freed)

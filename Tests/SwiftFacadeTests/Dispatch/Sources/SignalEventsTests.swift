@@ -224,8 +224,8 @@ import Interlock
                 exit(3)
             } catch {
                 guard error == SignalsUnavailable(signal: .sigterm, code: EMFILE) else { exit(4) }
-                let told = "\(error)"
-                guard told == "signal 15 (Terminated) cannot be received: Too many open files" else {
+                let text = "\(error)"
+                guard text == "signal 15 (Terminated) cannot be received: Too many open files" else {
                     exit(5)
                 }
                 exit(SignalEventsTests.isDefault(SIGTERM) ? 0 : 6)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Debounce and throttle for closures: which values are delivered, where and when, and how the others are freed.
+// Debounce and throttle for closures: which values are delivered, where and when, and how the others are freed. Ten
+// characters of a drawing are one second.
 
 import Dispatch
 import Foundation
@@ -29,11 +30,10 @@ import Interlock
 
     // MARK: Debounce
 
-    // submitted:  0   1   2            3
-    // interval:   [0.9[0.9[1.0    ]    [
-    // leading:    0                    3
-    // trailing:                   2            3
-    // both:       0               2    3
+    // submitted:  0--------1--------2---------3----------
+    // leading:    0---------------------------3----------
+    // trailing:   ----------------------------2---------3
+    // both:       0---------------------------23---------
     @Test(arguments: [(DeliveryEdges.leading, [0, 3]), (.trailing, [2, 3]), (.both, [0, 2, 3])])
     func theLastOfAQuickSuccessionIsDelivered(edges: DeliveryEdges, expected: [Int]) async {
         let debouncer = debouncer(edges)
@@ -75,8 +75,8 @@ import Interlock
         #expect(!pacer.flush())
     }
 
-    // submitted:  0 . 1 . 2 . 3 . 4       0.6 s apart, of a succession that may take 2 s
-    // delivered:                3     4
+    // submitted:  0-----1-----2-----3-4----------
+    // trailing:   --------------------3---------4
     @Test func aSuccessionThatDoesNotPauseIsDeliveredAtItsMaximumDelay() async {
         let debouncer = debouncer(limit: .seconds(2))
         for value in 0..<4 {
@@ -117,8 +117,9 @@ import Interlock
         await eventually("its end") { [trace] in trace.events == [1, 2, 3, 4] }
     }
 
-    // submitted:  1   (flush)  2
-    // delivered:  1            2      a further value of the succession would not be
+    // submitted:  1--------2
+    // call:       ---flush--
+    // leading:    1--------2           a further value of the succession would not be delivered
     @Test(arguments: [DeliveryEdges.leading, .both])
     func flushEndsASuccessionAlsoWhereNothingIsHeldBack(edges: DeliveryEdges) async {
         let debouncer = debouncer(edges)
@@ -143,7 +144,9 @@ import Interlock
         #expect(trace.events == [1])
     }
 
-    // queue:  [held]  0 1 2 ... 999
+    // submitted:  --01234---------
+    // queue:      [    busy    ]
+    // delivered:  --------------01234
     @Test func manyValuesBehindABusyQueueKeepTheirOrder() async {
         let throttler = Throttler<Int>(for: .zero, on: queue) { [trace] in trace.add($0) }
         let goOn = await hold(queue)
@@ -198,10 +201,10 @@ import Interlock
 
     // MARK: Throttle
 
-    // interval:  |0  1  2  |3        |
-    // leading:   |0        |3        |
-    // trailing:  |        2|        3|
-    // both:      |0       2|        3|
+    // submitted:  012-------3----------
+    // leading:    0---------3----------
+    // trailing:   ----------2---------3
+    // both:       0---------2---------3
     @Test(arguments: [(DeliveryEdges.leading, [0, 3]), (.trailing, [2, 3]), (.both, [0, 2, 3])])
     func aThrottlerDeliversOneAnInterval(edges: DeliveryEdges, expected: [Int]) async {
         let throttler = throttler(edges)
@@ -243,8 +246,10 @@ import Interlock
         #expect(debouncer.isIdle)
     }
 
-    // queue:  [blocked, 1 is given to it...]  (1 would be here)
-    // caller:                     cancel
+    // submitted:  1-----------------
+    // call:       ---flush---cancel-
+    // queue:      [      busy      ]
+    // delivered:  -----------------------      the queue had been given 1
     @Test func aValueThatTheQueueHasNotBegunIsDroppedToo() async {
         let (freed, ran) = (Counter(), Counter())
         let debouncer = Debouncer<Tracked>(for: .seconds(1), on: queue, clock: clock) { _ in ran.increment() }

@@ -29,26 +29,28 @@ import Interlock
             await done.taken()
             timer.cancel()
             #expect(try await timer.finished() == false)
-            var told = 0
+            var counted = 0
             for (tick, at, on) in moments.events {
-                told += tick.count
-                #expect(tick.number == told && on == "ticks")
+                counted += tick.count
+                #expect(tick.number == counted && on == "ticks")
                 #expect(at >= tick.due)
-                let due = before.uptimeNanoseconds + UInt64(told) * nanoseconds(interval)
+                let due = before.uptimeNanoseconds + UInt64(counted) * nanoseconds(interval)
                 #expect(tick.due.uptimeNanoseconds >= due, "the grid begins an interval after the call")
             }
         }
     }
 
-    // queue:  [blocked until the fifth moment......] told once, for all of them
-    @Test func whatABusyQueueMissesIsToldTogether() async throws {
-        let (queue, goOn, told) = (named("busy"), Handshake(), Promise<TimerTick>())
+    // due:      ------1-----2-----3-----4-----5
+    // queue:    [             busy             ]
+    // calls:    --------------------------------12345      one call for all of them
+    @Test func whatABusyQueueMissesSharesACall() async throws {
+        let (queue, goOn, called) = (named("busy"), Handshake(), Promise<TimerTick>())
         queue.async { goOn.take() }
-        let timer = GCD.timer(every: .milliseconds(1), on: queue) { tick in told.fulfil(tick) }
+        let timer = GCD.timer(every: .milliseconds(1), on: queue) { tick in called.fulfil(tick) }
         let fifth = try #require(timer.deadline).uptimeNanoseconds + 4_000_000
         await eventually("the fifth moment passes") { DispatchTime.now().uptimeNanoseconds > fifth }
         goOn.give()
-        let tick = await told.take()
+        let tick = await called.take()
         #expect(tick.count >= 5 && tick.number == tick.count)
         timer.cancel()
     }
@@ -151,10 +153,10 @@ import Interlock
                 _ = GCD.ticks(every: .zero)
             },
         ] {
-            let told = sentence(result)
-            #expect(told.hasPrefix("interlock: "))
+            let report = sentence(result)
+            #expect(report.hasPrefix("interlock: "))
             #expect(
-                told.hasSuffix("(every: 0.0 seconds): a timer that repeats needs an interval above zero\n")
+                report.hasSuffix("(every: 0.0 seconds): a timer that repeats needs an interval above zero\n")
             )
         }
     }

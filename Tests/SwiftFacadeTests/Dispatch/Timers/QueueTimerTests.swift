@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Timers on a clock moved by hand: which moments are told, and what ends a timer.
+// Timers on a clock moved by hand: which moments are announced, and what ends a timer. Six characters of a
+// drawing are one interval.
 
 import Dispatch
 import Testing
@@ -36,10 +37,10 @@ import Interlock
         )
     }
 
-    // due:       10   20   30   40   50
-    // clock:     10             35   40 50   (the queue is busy from 10 to 35)
-    // told:      1              2-3  4  5
-    @Test func momentsAreOnTheGridAndMissedOnesAreToldTogether() {
+    // due:      ------1-----2-----3-----4-----5
+    // queue:          [    busy    ]
+    // calls:    ------1--------------23-4-----5      one call for 2 and 3
+    @Test func momentsAreOnTheGridAndMissedOnesShareACall() {
         let start = port.now
         let timer = makeTimer(every: .milliseconds(10), after: .milliseconds(10), leeway: .milliseconds(2))
         #expect(timer.deadline == DispatchTime(uptimeNanoseconds: start + 10_000_000))
@@ -70,7 +71,7 @@ import Interlock
     }
 
     // A port that fires early, or for a time that the timer was set to before.
-    @Test func aFiringBeforeItsMomentTellsNothingAndSetsTheTimerAgain() {
+    @Test func aFiringBeforeItsMomentCallsNothingAndSetsTheTimerAgain() {
         let timer = makeTimer(every: .milliseconds(10), after: .milliseconds(10))
         let set = port.timers[0].moment
         port.timers[0].set(at: forever, every: forever, leeway: 0)
@@ -80,6 +81,8 @@ import Interlock
         #expect(trace.events.count == 1 && timer.state == .scheduled)
     }
 
+    // due:      ------1
+    // calls:    ------1|
     @Test func aTimerWithoutAnIntervalFiresOnceAndFreesItsHandler() async throws {
         let freed = Counter()
         let timer = {
@@ -97,8 +100,9 @@ import Interlock
 
     // MARK: Suspension
 
-    // due:    10   20   30   40   50
-    //         told [suspended..]  told
+    // due:      ------1-----2-----3-----4-----5
+    // timer:           [  suspended  ]
+    // calls:    ------1-----------------4-----5
     @Test func momentsOfASuspendedTimerAreNotMadeUpFor() {
         let start = port.now
         let timer = makeTimer(every: .milliseconds(10), after: .milliseconds(10))
@@ -117,7 +121,7 @@ import Interlock
     }
 
     // The queue had the firing already.
-    @Test func whatFiresAfterTheSuspensionTellsNothing() {
+    @Test func whatFiresAfterTheSuspensionCallsNothing() {
         let timer = makeTimer(every: .milliseconds(10), after: .milliseconds(10))
         timer.suspend()
         port.walk(.milliseconds(10))
@@ -125,6 +129,9 @@ import Interlock
         #expect(trace.events.isEmpty && timer.state == .suspended)
     }
 
+    // due:      ------1
+    // timer:    [    suspended   ]
+    // calls:    ------------------1|
     @Test func theMomentOfATimerThatFiresOnceStaysWhileItIsSuspended() {
         let timer = makeTimer(every: nil, after: .milliseconds(10))
         timer.suspend()

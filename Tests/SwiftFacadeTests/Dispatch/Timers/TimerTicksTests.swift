@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The firings of a timer as a sequence.
+// The firings of a timer as a sequence. Six characters of a drawing are one interval.
 
 import Dispatch
 import Testing
@@ -14,6 +14,9 @@ import Interlock
         TimerTicks(interval: .milliseconds(10), delay: .milliseconds(10), leeway: .zero, port: port)
     }
 
+    // due:      ------1-----2-----3-----4
+    // body:     [     runs        ]
+    // ticks:    ------------------123---4            one tick for three
     @Test func noMoreThanOneTickWaits() async {
         let iterator = ticks.makeAsyncIterator()
         port.walk(.milliseconds(30))
@@ -59,12 +62,12 @@ import Interlock
     }
 
     @Test func ticksOfLibdispatchComeInOrderAndNotEarly() async {
-        var told = 0
+        var counted = 0
         for await tick in GCD.ticks(every: .milliseconds(2), after: .zero) {
-            told += tick.count
-            #expect(tick.number == told && DispatchTime.now() >= tick.due)
-            if told >= 10 { break }
+            counted += tick.count
+            #expect(tick.number == counted && DispatchTime.now() >= tick.due)
+            if counted >= 10 { break }
         }
-        #expect(told >= 10)
+        #expect(counted >= 10)
     }
 }

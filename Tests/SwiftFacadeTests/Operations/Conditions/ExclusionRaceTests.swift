@@ -85,7 +85,7 @@ import Interlock
                 _ = try #require(try await operation.wait(timeout: .seconds(Handshake.limit)))
             }
         }
-        await eventually("every end is told, once") { ended.value == 10_000 }
+        await eventually("every end is announced, once") { ended.value == 10_000 }
         #expect(ran.value <= 10_000)
         #expect(category.holders.isEmpty && category.waiters.isEmpty)
     }

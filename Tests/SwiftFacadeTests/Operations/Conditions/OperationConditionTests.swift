@@ -148,14 +148,14 @@ import Interlock
     }
 
     @Test func aCancellationEndsTheQuestionAndTheOperationAtOnce() async throws {
-        let (asked, told) = (Handshake(), Handshake())
+        let (asked, informed) = (Handshake(), Handshake())
         let ran = Counter()
         let operation = AsyncOperation<Int>(name: "asking") { ran.increment() }
         operation.addCondition(
             OperationCondition("endless") { _ in
                 asked.give()
                 await untilCancelled()
-                told.give()
+                informed.give()
             }
         )
         queue.addOperation(operation)
@@ -163,7 +163,7 @@ import Interlock
         operation.cancel()
         #expect(operation.isFinished)
         #expect(throws: OperationCancelled(operation: "asking")) { try operation.result?.get() }
-        await told.taken()
+        await informed.taken()
         #expect(ran.value == 0)
     }
 

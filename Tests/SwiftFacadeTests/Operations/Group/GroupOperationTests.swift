@@ -273,7 +273,7 @@ import Interlock
         )
         queue.enqueue(group)
         _ = try await group.value
-        await eventually("the end is told") { trace.events.count == 2 }
+        await eventually("the end is announced") { trace.events.count == 2 }
         #expect(trace.events == ["enqueued early", "finished early"])
     }
 }

@@ -119,9 +119,9 @@ func letOthersRun() async {
         try group.add(AsyncOperation(name: "late") { ran.increment() })
         await letOthersRun()
         #expect(ran.value == 0 && group.unfinishedChildren.count == 3)
-        let told = group.explainWaiting()
-        #expect(told["block"]?.reasons == [.groupSuspended("group")])
-        #expect(told["late"]?.reasons == [.groupSuspended("group")])
+        let explanation = group.explainWaiting()
+        #expect(explanation["block"]?.reasons == [.groupSuspended("group")])
+        #expect(explanation["late"]?.reasons == [.groupSuspended("group")])
         group.resume()
         _ = try await group.value
         #expect(ran.value == 3)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an observer is told: each event once, in order, one at a time, outside the locks.
+// What an observer learns: each event once, in order, one at a time, outside the locks.
 
 import Foundation
 import Testing
@@ -24,11 +24,11 @@ func recorder(_ trace: Trace<String>) -> OperationObserver {
     let queue = OperationQueue()
     let trace = Trace<String>()
 
-    private func untilTold(_ last: String, _ count: Int = 1) async {
-        await eventually("the end is told") { [trace] in trace.events.filter { $0 == last }.count == count }
+    private func untilSeen(_ last: String, _ count: Int = 1) async {
+        await eventually("it is announced") { [trace] in trace.events.filter { $0 == last }.count == count }
     }
 
-    @Test func aLifeIsToldInOrder() async throws {
+    @Test func aLifeIsAnnouncedInOrder() async throws {
         let operation = AsyncOperation<Int> { [trace] in
             trace.add("works")
             return 1
@@ -36,11 +36,11 @@ func recorder(_ trace: Trace<String>) -> OperationObserver {
         operation.addObserver(recorder(trace))
         queue.enqueue(operation)
         _ = try await operation.value
-        await untilTold("finished")
+        await untilSeen("finished")
         #expect(trace.events == ["enqueued", "starting", "started", "works", "finished"])
     }
 
-    @Test func enqueuedIsToldByEachVerbOfThisModuleAndOnce() async throws {
+    @Test func enqueuedIsAnnouncedByEachVerbOfThisModuleAndOnce() async throws {
         let first = AsyncOperation<Int> { 1 }
         let second = AsyncOperation<Int> { 2 }
         first.addObserver(recorder(trace))
@@ -49,11 +49,11 @@ func recorder(_ trace: Trace<String>) -> OperationObserver {
         first.enqueued(on: queue)
         queue.addOperation(second)
         _ = try await (first.value, second.value)
-        await untilTold("finished", 2)
+        await untilSeen("finished", 2)
         #expect(trace.events.filter { $0 == "enqueued" }.count == 1)
     }
 
-    @Test func aQueueOfThisModuleTellsToo() async throws {
+    @Test func aQueueOfThisModuleAnnouncesToo() async throws {
         let own = InterlockQueue()
         let (first, second, third) = (
             AsyncOperation<Int> { 1 }, AsyncOperation<Int> { 2 }, AsyncOperation<Int>(name: "third") { 3 }
@@ -65,18 +65,18 @@ func recorder(_ trace: Trace<String>) -> OperationObserver {
         maker.addObserver(recorder(trace))
         maker.produce(third, on: own)
         #expect(try await (first.value, third.value) == (1, 3))
-        await untilTold("finished", 3)
+        await untilSeen("finished", 3)
         #expect(trace.events.filter { $0 == "enqueued" }.count == 3)
         #expect(trace.events.contains("produced third"))
     }
 
-    @Test func theErrorIsToldAtTheEnd() async throws {
+    @Test func theErrorIsAnnouncedAtTheEnd() async throws {
         let seen = Trace<JobFailure?>()
         let operation = AsyncOperation<Int> { throw JobFailure(why: "torn") }
         operation.addObserver(OperationObserver(didFinish: { _, error in seen.add(error as? JobFailure) }))
         queue.enqueue(operation)
         _ = await operation.outcome
-        await eventually("the end is told") { !seen.events.isEmpty }
+        await eventually("the end is announced") { !seen.events.isEmpty }
         #expect(seen.events == [JobFailure(why: "torn")])
     }
 
@@ -87,11 +87,11 @@ func recorder(_ trace: Trace<String>) -> OperationObserver {
         operation.cancel()
         queue.enqueue(operation)
         _ = await operation.outcome
-        await untilTold("failed")
+        await untilSeen("failed")
         #expect(trace.events == ["cancelled", "enqueued", "failed"])
     }
 
-    @Test func aCancellationIsToldOnTheWay() async throws {
+    @Test func aCancellationIsAnnouncedOnTheWay() async throws {
         let held = Held()
         held.operation.addObserver(recorder(trace))
         queue.enqueue(held.operation)
@@ -100,7 +100,7 @@ func recorder(_ trace: Trace<String>) -> OperationObserver {
         #expect(trace.events == ["enqueued", "starting", "started", "cancelled", "failed"])
     }
 
-    @Test func theEndIsToldAtOnceToALateObserver() async throws {
+    @Test func theEndIsAnnouncedAtOnceToALateObserver() async throws {
         let operation = AsyncOperation<Int> { 1 }
         queue.enqueue(operation)
         _ = try await operation.value
@@ -108,7 +108,7 @@ func recorder(_ trace: Trace<String>) -> OperationObserver {
         #expect(trace.events == ["finished"])
     }
 
-    @Test func whatAnOperationProducesIsToldAndRuns() async throws {
+    @Test func whatAnOperationProducesIsAnnouncedAndRuns() async throws {
         let other = AsyncOperation<Int>(name: "other") { 7 }
         let operation = AsyncOperation<Int> { completion in completion.succeed(1) }
         operation.addObserver(recorder(trace))
@@ -117,7 +117,7 @@ func recorder(_ trace: Trace<String>) -> OperationObserver {
         #expect(trace.events == ["produced other"])
     }
 
-    @Test func whatHappensWhileAnObserverIsToldIsToldInOrder() async throws {
+    @Test func whatHappensWhileAnObserverRunsIsAnnouncedInOrder() async throws {
         let operation = AsyncOperation<Int> { 1 }
         var observer = recorder(trace)
         observer.didStart = { [queue] _ in
@@ -130,13 +130,13 @@ func recorder(_ trace: Trace<String>) -> OperationObserver {
         #expect(trace.events == ["starting", "produced one", "produced two", "produced three", "finished"])
     }
 
-    // One thread tells the cancellation and is held up in it; the other ends the operation meanwhile.
-    @Test func theEndIsToldAfterACancellationThatIsBeingTold() async throws {
-        let (held, told, ended) = (Held(), Handshake(), Handshake())
+    // One thread announces the cancellation and is held up in it; the other ends the operation meanwhile.
+    @Test func theEndIsAnnouncedAfterACancellationThatIsBeingAnnounced() async throws {
+        let (held, observed, ended) = (Held(), Handshake(), Handshake())
         let operation = held.operation
         var observer = recorder(trace)
         observer.didCancel = { [trace] _ in
-            told.give()
+            observed.give()
             ended.take()
             trace.add("cancelled")
         }
@@ -144,7 +144,7 @@ func recorder(_ trace: Trace<String>) -> OperationObserver {
         queue.enqueue(operation)
         await held.begun.taken()
         let canceller = TestThread { operation.cancel() }
-        await told.taken()
+        await observed.taken()
         held.end()
         #expect(operation.isFinished)
         ended.give()
@@ -152,7 +152,7 @@ func recorder(_ trace: Trace<String>) -> OperationObserver {
         #expect(trace.events == ["enqueued", "starting", "started", "cancelled", "finished"])
     }
 
-    @Test func observersAreToldInTheOrderTheyWereAddedAndMayChangeTheOperation() async throws {
+    @Test func observersAreInformedInTheOrderTheyWereAddedAndMayChangeTheOperation() async throws {
         let operation = AsyncOperation<Int> { (_: Completion<Int>) in }
         operation.addObserver(
             OperationObserver(
@@ -171,7 +171,7 @@ func recorder(_ trace: Trace<String>) -> OperationObserver {
         )
         queue.enqueue(operation)
         _ = await operation.outcome
-        await eventually("the cancellation is told") { [trace] in trace.events.count == 4 }
+        await eventually("the cancellation is announced") { [trace] in trace.events.count == 4 }
         #expect(trace.events == ["first", "first goes on", "second", "cancelled"])
     }
 
@@ -199,7 +199,7 @@ func recorder(_ trace: Trace<String>) -> OperationObserver {
     }
 
     // 10,000 operations, each cancelled, finished and observed by three threads at once.
-    @Test func racingCancellationsAndEndsAreToldOnceAndInOrder() async throws {
+    @Test func racingCancellationsAndEndsAreAnnouncedOnceAndInOrder() async throws {
         let alive = Counter()
         let freed = Counter()
         for batch in 0..<10 {
@@ -226,12 +226,12 @@ func recorder(_ trace: Trace<String>) -> OperationObserver {
             for (operation, trace) in zip(operations, traces) {
                 let end = (try? operation.result?.get()) == nil ? "failed" : "finished"
                 let middle = operation.isCancelled ? ["cancelled"] : []
-                await eventually("the end is told") { trace.events.last == end }
+                await eventually("the end is announced") { trace.events.last == end }
                 #expect(trace.events == ["starting", "started"] + middle + [end], "batch \(batch)")
             }
         }
-        // Each late observer was told of the end, and each early one is freed.
-        await eventually("all is told and freed") { freed.value == 20_000 }
+        // Each late observer was informed of the end, and each early one is freed.
+        await eventually("all is announced and freed") { freed.value == 20_000 }
         #expect(alive.value == 10_000)
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The states as a stream, and the waits that are told what to do with a cancelled task.
+// The states as a stream, and the waits that are given what to do with a cancelled task.
 
 import Foundation
 import Testing

@@ -12,18 +12,18 @@ import Interlock
     private final class Subject: Sendable {
         let operation: AsyncOperation<Int>
         let first = VisibleBox<Completion<Int>>()
-        let (tries, told, accepted) = (Counter(), Counter(), Counter())
+        let (tries, informed, accepted) = (Counter(), Counter(), Counter())
 
         /// The second attempt gives 2, where the first did not succeed.
         init(in queue: any QueueUnderTest) {
-            let (tries, told, first, begun) = (tries, told, first, Handshake())
+            let (tries, informed, first, begun) = (tries, informed, first, Handshake())
             let policy = RetryPolicy(attempts: 2, attemptLimit: .seconds(3), clock: ManualClock())
             operation = AsyncOperation(name: "raced", retry: policy) { completion in
                 if tries.increment() == 2 {
                     completion.succeed(2)
                     return
                 }
-                completion.onCancel { told.increment() }
+                completion.onCancel { informed.increment() }
                 first.value.withLock { $0 = completion }
                 begun.give()
             }
@@ -48,8 +48,8 @@ import Interlock
                 return result.isValue(1) && tries.value == 1 ? [] : ["accepted, but \(result)"]
             }
             // A success that came just before the cancellation has freed the handler.
-            if cancelled, result.isCancelled { return told.value < 2 ? [] : ["told \(told.value) times"] }
-            return result.isValue(2) && told.value == 1 ? [] : ["\(result), told \(told.value) times"]
+            if cancelled, result.isCancelled { return informed.value < 2 ? [] : ["\(informed.value) calls"] }
+            return result.isValue(2) && informed.value == 1 ? [] : ["\(result), \(informed.value) calls"]
         }
     }
 

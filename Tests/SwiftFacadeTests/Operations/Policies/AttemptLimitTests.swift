@@ -32,21 +32,21 @@ import Interlock
         }
     }
 
-    /// What the attempts of a function have been given and told.
+    /// What the attempts of a function have been given, and which were informed.
     private final class Function: Sendable {
         let completions = Trace<Completion<Int>>()
-        let told = Trace<Int>()
+        let informed = Trace<Int>()
         let begun = Handshake()
 
         func begin(_ completion: Completion<Int>) {
             completions.add(completion)
             let number = completions.events.count
-            completion.onCancel { [told] in told.add(number) }
+            completion.onCancel { [informed] in informed.add(number) }
             begun.give()
         }
     }
 
-    @Test(arguments: QueueKind.all) func aFunctionIsToldAndTheNextAttemptBeginsAfterThePause(
+    @Test(arguments: QueueKind.all) func aFunctionIsInformedAndTheNextAttemptBeginsAfterThePause(
         queue: QueueKind
     ) async throws {
         let (queue, function) = (queue.make(1), Function())
@@ -54,10 +54,10 @@ import Interlock
         queue.enqueue(operation)
         await function.begun.taken()
         await clock.advanceSleeper(by: .seconds(2))
-        #expect(function.told.events.isEmpty)
+        #expect(function.informed.events.isEmpty)
         clock.advance(by: .seconds(1))
         await eventually("it pauses") { [clock] in clock.asked == [.seconds(3), .seconds(1)] }
-        #expect(function.told.events == [1])
+        #expect(function.informed.events == [1])
         #expect(operation.explainWaiting()["tried"]?.reasons == [.delay])
         #expect(function.completions.events[0].isCancelled && !operation.isCancelled)
         #expect(!function.completions.events[0].succeed(1), "in the pause")
@@ -71,7 +71,7 @@ import Interlock
         #expect(try await operation.value == 2)
         #expect(clock.asked == [.seconds(3), .seconds(1), .seconds(3)])
         await clock.untilSleeping(0)
-        #expect(!operation.isCancelled && function.told.events == [1])
+        #expect(!operation.isCancelled && function.informed.events == [1])
     }
 
     @Test(arguments: QueueKind.all) func aClosureIsWaitedForAndItsValueIsNotUsed(queue: QueueKind)
@@ -190,18 +190,18 @@ import Interlock
 
     // A handler that comes after the limit still stops the work.
     @Test func aHandlerThatComesAfterTheLimitRunsAtOnce() async throws {
-        let (begun, goOn, told) = (Handshake(), Handshake(), Counter())
+        let (begun, goOn, informed) = (Handshake(), Handshake(), Counter())
         let operation = AsyncOperation<Int>(name: "tried", retry: policy(attempts: 1)) { completion in
             begun.give()
             goOn.takeOnWorker()
-            completion.onCancel { told.increment() }
+            completion.onCancel { informed.increment() }
         }
         OperationQueue().addOperation(operation)
         await begun.taken()
         await clock.advanceSleeper(by: .seconds(3))
         await #expect(throws: error) { try await operation.value }
         goOn.give()
-        await eventually("it is told") { told.value == 1 }
+        await eventually("it is informed") { informed.value == 1 }
     }
 
     @Test(arguments: QueueKind.all) func withoutAPauseTheNextAttemptBeginsInTheOperationsPlace(
@@ -282,7 +282,7 @@ import Interlock
         }
         #expect(operation.isCancelled)
         // The function may register its handler after the limit.
-        await eventually("it is told") { function.told.events == [1] }
+        await eventually("it is informed") { function.informed.events == [1] }
         await clock.untilSleeping(0)
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Debounce and throttle: which of the operations run, when, and how the others end.
+// Debounce and throttle: which of the operations run, when, and how the others end. Ten characters of a drawing are one
+// second.
 
 import Foundation
 import Testing
@@ -25,6 +26,9 @@ import Interlock
         }
     }
 
+    // submitted:  0--------1--------2--------3--------4----------
+    // runs:       ----------------------------------------------4
+    // superseded: ---------0--------1--------2--------3----------
     @Test func theLastOfAQuickSuccessionRuns() async throws {
         let debouncer = OperationDebouncer(for: .seconds(1), on: queue, clock: clock)
         let operations = (0..<5).map(operation)
@@ -46,12 +50,12 @@ import Interlock
 
     @Test func whatIsSupersededEndsAlthoughItWaitsForADependency() {
         let debouncer = OperationDebouncer(for: .seconds(1), on: queue, clock: clock)
-        let above = operation(0)
-        let below = operation(1)
-        below.addDependency(above)
-        debouncer.submit(below)
+        let upstream = operation(0)
+        let dependent = operation(1)
+        dependent.addDependency(upstream)
+        debouncer.submit(dependent)
         debouncer.submit(operation(2))
-        #expect(superseded(below) && below.isFinished && !below.isCancelled)
+        #expect(superseded(dependent) && dependent.isFinished && !dependent.isCancelled)
     }
 
     @Test func flushRunsTheOperationThatWaits() async throws {
@@ -99,10 +103,10 @@ import Interlock
         #expect(try await last.value == 1)
     }
 
-    // interval:  |0  1  2  |3        |4
-    // leading:   |0        |3        |4
-    // trailing:  |        2|        3|        4
-    // both:      |0       2|         3 …
+    // submitted:  012-------3----------
+    // leading:    0---------3----------
+    // trailing:   ----------2---------3
+    // both:       0---------2---------3
     @Test func aThrottlerRunsOneAnInterval() async throws {
         for (edges, expected) in [
             (DeliveryEdges.leading, [0, 3]), (.trailing, [2, 3]), (.both, [0, 2, 3]),

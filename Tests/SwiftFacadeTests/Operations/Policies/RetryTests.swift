@@ -155,7 +155,7 @@ import Interlock
         #expect(tries.value == 5 && operation.isCancelled)
     }
 
-    @Test(arguments: [false, true]) func aTaskOfAnAttemptIsToldOfTheCancellation(isValue: Bool) async throws {
+    @Test(arguments: [false, true]) func aTaskOfAnAttemptLearnsOfTheCancellation(isValue: Bool) async throws {
         let begun = Handshake()
         let operation = AsyncOperation<Int>(name: "tried", retry: RetryPolicy(attempts: 3)) {
             begun.give()
@@ -178,9 +178,9 @@ import Interlock
     @Test func aLateCallOfAnEarlierAttemptIsIgnored() async throws {
         let kept = Trace<Completion<Int>>()
         let begun = Handshake()
-        let told = Counter()
+        let informed = Counter()
         let operation = AsyncOperation<Int>(retry: RetryPolicy(attempts: 2)) { completion in
-            completion.onCancel { told.increment() }
+            completion.onCancel { informed.increment() }
             kept.add(completion)
             begun.give()
         }
@@ -191,7 +191,7 @@ import Interlock
         #expect(!kept.events[0].succeed(1))
         #expect(!operation.isFinished)
         operation.cancel()
-        #expect(operation.isFinished && told.value == 1, "the handler of the present attempt only")
+        #expect(operation.isFinished && informed.value == 1, "the handler of the present attempt only")
         #expect(!kept.events[1].succeed(2))
     }
 

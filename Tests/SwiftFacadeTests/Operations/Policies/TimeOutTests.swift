@@ -14,8 +14,8 @@ import Interlock
     let error = OperationTimedOut(operation: "slow", limit: .seconds(3))
 
     // The limit's clock is asked before the work begins.
-    @Test func aFunctionIsToldAndTheOperationEndsAtOnce() async throws {
-        let (held, told) = (Held("slow"), Counter())
+    @Test func aFunctionIsInformedAndTheOperationEndsAtOnce() async throws {
+        let (held, informed) = (Held("slow"), Counter())
         let operation = held.operation
         operation.timeOut(after: .seconds(3), clock: clock)
         let events = Trace<OperationEvent>()
@@ -23,14 +23,14 @@ import Interlock
         queue.addOperation(operation)
         await clock.untilSleeping()
         await held.begun.taken()
-        held.completion?.onCancel { told.increment() }
+        held.completion?.onCancel { informed.increment() }
         clock.advance(by: .seconds(2))
         #expect(!operation.isFinished && !operation.isCancelled)
         clock.advance(by: .seconds(1))
         await #expect(throws: error) { try await operation.value }
-        #expect(operation.isCancelled && told.value == 1)
+        #expect(operation.isCancelled && informed.value == 1)
         #expect(held.completion?.succeed(1) == false)
-        await eventually("the end is told") { events.events.last == .finished }
+        await eventually("the end is announced") { events.events.last == .finished }
         #expect(events.events == [.executing, .cancelled, .finished])
         #expect("\(error)" == "the work of operation slow had not ended after 3.0 seconds")
     }
@@ -40,7 +40,7 @@ import Interlock
     )
         async
     {
-        let (ran, told) = (Counter(), Counter())
+        let (ran, informed) = (Counter(), Counter())
         for number in 0..<200 {
             let operation =
                 number % 2 == 0
@@ -49,16 +49,16 @@ import Interlock
                     completion.succeed(ran.increment())
                 }
             operation.timeOut(after: limit)
-            operation.onCancel { told.increment() }
+            operation.onCancel { informed.increment() }
             operation.start()
-            operation.onCancel { told.increment() }
+            operation.onCancel { informed.increment() }
             #expect(operation.isCancelled && operation.isFinished)
             await #expect(throws: OperationTimedOut(operation: "slow", limit: limit)) {
                 try await operation.value
             }
         }
-        // What had not begun is not told to stop.
-        #expect(ran.value == 0 && told.value == 0)
+        // What had not begun is not informed.
+        #expect(ran.value == 0 && informed.value == 0)
     }
 
     @Test func aClosureIsWaitedForAndItsValueIsNotUsed() async throws {
@@ -67,13 +67,13 @@ import Interlock
         queue.addOperation(operation)
         await held.begun.taken()
         await clock.advanceSleeper(by: .seconds(3))
-        await eventually("the work is told") { operation.isCancelled }
+        await eventually("the work is informed") { operation.isCancelled }
         #expect(!operation.isFinished)
         held.goOn.give()
         await #expect(throws: error) { try await operation.value }
     }
 
-    @Test(arguments: [false, true]) func aTaskIsToldAndWhatItAnswersIsNotUsed(throwsOn: Bool) async throws {
+    @Test(arguments: [false, true]) func aTaskLearnsOfItAndItsAnswerIsNotUsed(throwsOn: Bool) async throws {
         let operation = AsyncOperation<Int>(name: "slow") { () async throws -> Int in
             await untilCancelled()
             if throwsOn { throw JobFailure() }
@@ -85,7 +85,7 @@ import Interlock
         await #expect(throws: error) { try await operation.value }
     }
 
-    @Test func aSubclassIsToldLikeOfACancellation() async throws {
+    @Test func aSubclassIsInformedLikeOfACancellation() async throws {
         // Operation is; the subclass adds nothing.
         final class Slow: AsyncOperation<Int>, @unchecked Sendable {
             override func execute() {}

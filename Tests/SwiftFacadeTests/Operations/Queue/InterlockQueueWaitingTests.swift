@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Operations of an InterlockQueue that wait between their start and their work, and what is told of waiting ones.
+// Operations of an InterlockQueue that wait between their start and their work, and how waiting ones are explained.
 
 import Foundation
 import Testing
@@ -34,21 +34,21 @@ import Interlock
         #expect(order.events == ["first", "second"])
     }
 
-    @Test func whatASuspendedQueueHoldsIsTold() async throws {
+    @Test func whatASuspendedQueueHoldsIsExplained() async throws {
         let queue = InterlockQueue(name: "held", isSuspended: true)
         let above = AsyncOperation(name: "above") { 1 }
         let below = above.then(name: "below") { $0 }
         queue.enqueue(above, below)
-        let told = queue.explainWaiting()
-        #expect(told["above"]?.reasons == [.queueSuspended("held")])
-        #expect(told["below"]?.reasons.contains(.dependency("above")) == true)
+        let explanation = queue.explainWaiting()
+        #expect(explanation["above"]?.reasons == [.queueSuspended("held")])
+        #expect(explanation["below"]?.reasons.contains(.dependency("above")) == true)
         queue.resume()
         #expect(try await below.value == 1)
         try await queue.wait()
         #expect(queue.explainWaiting().entries.isEmpty)
     }
 
-    @Test func theChildrenThatAGroupWaitsForAreTold() async throws {
+    @Test func theChildrenThatAGroupWaitsForAreExplained() async throws {
         let child = HeldOperation("child")
         let group = GroupOperation<Int>(name: "group")
         try group.add(other: child.operation)

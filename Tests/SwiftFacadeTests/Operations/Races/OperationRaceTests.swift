@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The ends of operations under races, 10,000 of each: one end, one call that is told so, dependents released, hooks and
+// The ends of operations under races, 10,000 of each: one end, one call that learns so, dependents released, hooks and
 // completion block once.
 
 import Foundation

@@ -82,7 +82,7 @@ final class Raced: Sendable {
     /// In a queue, below the operation.
     let dependent: AsyncOperation<Int>
     let (ran, hooks, blocks, dependentRan) = (Counter(), Counter(), Counter(), Counter())
-    /// The calls that were told that they ended the operation.
+    /// The calls that learnt that they ended the operation.
     let accepted = Counter()
     private let ended = Handshake()
     private let late = VisibleBox<AsyncOperation<Int>>()
@@ -139,8 +139,8 @@ final class Raced: Sendable {
         default: wrong.append("\(result) below \(own)")
         }
         if let late = late.value.withLock({ $0 }) {
-            let told = late.wait(timeout: .seconds(Handshake.limit)).map { "\($0)" } ?? "nothing"
-            if told != "\(own)" { wrong.append("\(told) below \(own), added late") }
+            let answer = late.wait(timeout: .seconds(Handshake.limit)).map { "\($0)" } ?? "nothing"
+            if answer != "\(own)" { wrong.append("\(answer) below \(own), added late") }
         }
         return wrong
     }

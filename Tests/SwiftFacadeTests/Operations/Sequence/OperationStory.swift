@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What can be seen of an operation of any class, told as sentences: its getters, and the queue's count, at the moments
+// What can be seen of an operation of any class, as sentences: its getters, and the queue's count, at the moments
 // at which Foundation or its work calls. Linux has no key-value observing.
 
 import Foundation
