@@ -43,10 +43,15 @@ struct Broken: Error, Equatable { var number = 0 }
         let second = queue.job { trace.add(1) }
         let third = queue.job(after: first, second) { _, _ in trace.add(2) }
         let fourth = third.then { trace.add(3) }
-        #expect(fourth.result == nil && trace.events.isEmpty)
+        let fifth = queue.job(after: fourth) { trace.add(4) }
+        let sixth = queue.job(after: fifth, queue.job { 5 }) {
+            await Task.yield()
+            trace.add(5)
+        }
+        #expect(sixth.result == nil && trace.events.isEmpty)
         queue.resume()
-        try await fourth.value
-        #expect(trace.events == [1, 1, 2, 3])
+        try await sixth.value
+        #expect(trace.events == [1, 1, 2, 3, 4, 5])
     }
 
     @Test func anErrorPassesOnUnchangedUntilItIsRecovered() async throws {
@@ -55,12 +60,19 @@ struct Broken: Error, Equatable { var number = 0 }
         let step = broken.then { ran.increment() + $0 }
         let both = queue.job(after: queue.job { 1 }, step) { _, _ in ran.increment() }
         let all = queue.job(afterAll: [queue.job { 1 }, step]) { _ in ran.increment() }
+        let blind = queue.job(after: queue.job { 1 }, step) { ran.increment() }
+        let asleep = queue.job(after: step) {
+            await Task.yield()
+            ran.increment()
+        }
         let rescued = both.recover { ($0 as? Broken)?.number ?? 0 }
         let unused = queue.job { 3 }.recover { _ in ran.increment() }
         let again = both.recover { _ in throw Broken(number: 8) }
         #expect(try await rescued.value == 7)
         #expect(try await unused.value == 3)
-        await #expect(throws: Broken(number: 7)) { try await all.value }
+        for end in [all, blind, asleep] {
+            await #expect(throws: Broken(number: 7)) { try await end.value }
+        }
         await #expect(throws: Broken(number: 8)) { try await again.value }
         #expect(ran.value == 0)
     }

@@ -3,17 +3,21 @@
 // What is to run at an end, in the order in which it was added. A wait takes its hook back: in O(log n), so that many
 // waits with limits for one end do not slow each other down. The places of hooks that were taken back go when they are
 // half of all.
+//
+// Inlinable: in a module that does not specialise it, each call asks the runtime for the types of tuple and array.
 
+@usableFromInline
 package struct EndHooks<Body> {
-    private var hooks: [(id: UInt64, body: Body?)] = []
-    private var last: UInt64 = 0
-    private var removed = 0
+    @usableFromInline var hooks: [(id: UInt64, body: Body?)] = []
+    @usableFromInline var last: UInt64 = 0
+    @usableFromInline var removed = 0
 
-    package init() {}
+    @inlinable package init() {}
 
-    package var isEmpty: Bool { hooks.count == removed }
-    package var count: Int { hooks.count - removed }
+    @inlinable package var isEmpty: Bool { hooks.count == removed }
+    @inlinable package var count: Int { hooks.count - removed }
 
+    @inlinable
     package mutating func add(_ body: Body) -> UInt64 {
         last += 1
         hooks.append((last, body))
@@ -21,6 +25,7 @@ package struct EndHooks<Body> {
     }
 
     /// The body, for the caller to free outside its lock; nil where the hooks were taken.
+    @inlinable
     package mutating func remove(_ id: UInt64) -> Body? {
         var (low, high) = (0, hooks.count)
         while low < high {
@@ -37,6 +42,7 @@ package struct EndHooks<Body> {
     }
 
     /// All, in order; none is left.
+    @inlinable
     package mutating func takeAll() -> [Body] {
         if hooks.isEmpty { return [] }
         // Not a key path: one of a generic type is made anew at each call, in 3 us.

@@ -85,6 +85,40 @@ extension InterlockQueue {
         return Job(node: node)
     }
 
+    /// A job that waits for all of these, of whatever queues, and takes no outputs.
+    ///
+    /// If one of them failed or was cancelled, `body` is not called, and the job ends with the first error in order.
+    // Without it the compiler (6.3) crashes on a closure that ignores the output of a single job.
+    @discardableResult
+    public func job<First: Sendable, each Other: Sendable, Output: Sendable>(
+        name: String? = nil,
+        priority: WorkerPool.Priority = .normal,
+        isBlocking: Bool = false,
+        after first: Job<First>,
+        _ others: repeat Job<each Other>,
+        body: @escaping @Sendable () throws -> Output
+    ) -> Job<Output> {
+        job(name: name, priority: priority, isBlocking: isBlocking, after: first, repeat each others) {
+            (_: First, _: repeat each Other) in try body()
+        }
+    }
+
+    /// A job that waits for all of these, of whatever queues, and then runs an `async` closure, in a task on the queue's
+    /// pool. Cancelling the job cancels the task. If one of the others failed or was cancelled, `body` is not called, and
+    /// the job ends with the first error in order.
+    @discardableResult
+    public func job<First: Sendable, each Other: Sendable, Output: Sendable>(
+        name: String? = nil,
+        priority: WorkerPool.Priority = .normal,
+        after first: Job<First>,
+        _ others: repeat Job<each Other>,
+        body: @escaping @Sendable () async throws -> Output
+    ) -> Job<Output> {
+        job(name: name, priority: priority, after: first, repeat each others) {
+            (_: First, _: repeat each Other) in try await body()
+        }
+    }
+
     /// A job that waits for all of `upstream`, and is given their outputs in order.
     ///
     /// - Complexity: O(*n*).
