@@ -205,8 +205,8 @@ SWIFT_TYPE = re.compile(
 
 
 def room_of(name):
-    folders = posixpath.dirname(name[len(FACADE):]).split("/")
-    return next((room for room in ("/".join(folders[:2]), folders[0]) if room in ROOMS), None)
+    room = "/".join(posixpath.dirname(name[len(FACADE):]).split("/")[:2])
+    return room if room in ROOMS else None
 
 
 def without_texts(text):

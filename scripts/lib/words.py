@@ -110,8 +110,8 @@ def words(root):
 
 # These begin no sentence of their own: the comment points to another, or has no subject.
 FRAGMENT = re.compile(r"(?:[A-Z]{2}\d+ \w+: )?(As|Of|The same|Behind|Where)\b")
-# A sentence of its own that only points: "Throws: As `next()`."
-POINTER = re.compile(r"[.:] (As|Of) (?:of )?[^\s,]+(?: [^\s,.]+){0,3}[.;](?: |$)")
+# What points to another place instead of a sentence: "Throws: As `next()`", "RW5 acquire, pairs with RW2. As RW1, …".
+POINTER = re.compile(r"(?:^|[.:] )(?:(As|Like) (?:in |of )?(?:`|[A-Z]{2}\d)|(The same)\.)")
 COMMENT_COLUMNS = 120
 
 
@@ -119,7 +119,7 @@ def comments(root):
     """A comment of the library begins with a sentence that has a subject; none is wider than the page."""
     for name in require(tracked(root, ".c", ".h", ".hpp", ".cc", ".S", ".swift"), "sources with comments"):
         is_library = name.startswith(CORE + ("Sources/SwiftFacade/",))
-        goes_on = False
+        goes_on, before = False, ""
         for number, line in enumerate(read(root, name).splitlines(), 1):
             comment = re.match(r"\s*(///|//|/\*|\*)(?: (.*))?$", line)
             if not comment:
@@ -128,11 +128,12 @@ def comments(root):
             mark, words_of_line = comment.group(1), comment.group(2) or ""
             if len(line) > COMMENT_COLUMNS:
                 yield Finding(name, number, f"a comment to column {len(line)}, of {COMMENT_COLUMNS}")
-            begins = mark == "/*" or not goes_on
+            begins = mark == "/*" or not goes_on or {mark, before} == {"//", "///"}
+            before = mark
             fragment = FRAGMENT.match(words_of_line) if begins and mark + words_of_line != "*" else None
             fragment = fragment or POINTER.search(words_of_line)
             if is_library and fragment:
-                yield Finding(name, number, f"a sentence begins with '{fragment.group(1)}': it has no subject")
+                yield Finding(name, number, f"a sentence begins with '{fragment.group(fragment.lastindex)}': it has no subject")
             goes_on = bool(words_of_line.strip()) and not words_of_line.rstrip().endswith("*/")
 
 

@@ -97,11 +97,13 @@ extension AsyncOperation: GatedOperation {
     }
 
     func open(_ gate: DependencyGate, isNew: Bool, error: (any Error)?) {
-        let (last, listeners) = record.withLock { ($0.open(gate, error), $0.listeners) }
-        guard let last else { return }
-        // A queue may start it after this, and its readiness comes before its beginning.
-        if last.isReady, !isNew { announce(.ready, to: listeners) }
-        last.proxy?.open(for: self)
+        switch record.withLock({ $0.open(gate, error, isNew: isNew) }) {
+        case nil: return
+        case .announce(let listeners):
+            announce(.ready, to: listeners)
+            record.withLock { $0.endAnnouncing() }?.open(for: self)
+        case .notify(let proxy): proxy?.open(for: self)
+        }
         tellQueueIfReady()
     }
 

@@ -11,8 +11,8 @@
 //   lock: observers come back into the getters.
 // - Before `start()`, finishing and cancelling are only recorded: Foundation makes a cancelled operation ready at once,
 //   and its queue calls `start()`, which ends it.
-// - Dependencies go through gates (`DependencyGate.swift`). Foundation learns that the operation waits when it first asks
-//   `isReady` (`Readiness.swift`).
+// - Dependencies go through gates. Foundation learns that the operation waits when it, or a user, first asks `isReady`
+//   (`DependencyGate.swift`); on Darwin with the first edge.
 //
 // Lock order: graph, then an operation's record. Nothing that users write runs under a record's lock.
 
@@ -117,7 +117,8 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
     public final override var isReady: Bool {
         let isPosted = ReadyPosting.isFirstQuestion(about: self)
         if !isPosted, let proxy = record.withLock({ $0.beginAnswering() }) { show(proxy) }
-        let isReady = isFreeOfDependencies
+        // Foundation knows a proxy only, which may not be shown yet, and the barriers of its queue.
+        let isReady = record.withLock { $0.isFree } && super.isReady
         willAnswer(isReady: isReady, isPosted: isPosted)
         return isReady
     }
@@ -152,7 +153,7 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
     /// nothing; any other start is misuse. A plain closure has run, on the calling thread, when this returns,
     /// unless a delay, a condition, a category or a suspended group comes before it, or it is run again after a pause.
     public final override func start() {
-        if !isFreeOfDependencies && !isCancelled {
+        if !record.withLock({ $0.isFree }) {
             let sentence =
                 "it still waits for \(unfinishedDependencyNames); add it to a queue, which starts it in time, "
                 + "and add dependencies before that"

@@ -6,8 +6,8 @@
 //
 // So each edge of an `AsyncOperation` is a gate of its own, which opens when the dependency has finished or is removed;
 // where the dependent is gone, nothing is touched. Foundation sees one dependency in place of all of them, the proxy,
-// which opens with the last gate. It is made when Foundation, or a user, first asks whether the dependent is ready: in a
-// queue of this module nobody does. References run
+// which opens with the last gate. It is made when Foundation, or a user, first asks whether the dependent is ready, or
+// by the first edge after that: a queue of this module does not ask. References run
 //
 //     dependent ──▶ gate ◀── dependency        gate ┄┄weak┄┄▶ dependent        dependent ──▶ proxy
 //
@@ -73,11 +73,13 @@ final class DependencyGate: @unchecked Sendable {
 /// finished. In no queue, and never started.
 ///
 ///     thread that asks                         thread that opens the last gate
-///     isReady: takes a proxy into the record
-///                                              takes it out of the record, opens it: nothing waits for it yet
-///     shows it to Foundation: it has finished
+///     isReady: puts a proxy into the record
+///                                              takes it out of the record
+///     shows it to Foundation
+///                                              opens it
 ///
-/// Until the gate opens, other questions are answered by the record: no.
+/// Shown last, it has finished, and changes nothing. Until the gate opens, other questions are answered by the record:
+/// no. A start asks the record alone: between the last two steps Foundation still counts the proxy.
 ///
 /// `@unchecked Sendable` because its superclass is: what it adds is behind a mutex.
 final class DependencyProxy: Operation, @unchecked Sendable {
@@ -115,8 +117,8 @@ protocol GatedOperation: Operation {
     func vertexAsDependency(in order: inout DependencyOrder) -> DependencyOrder.Vertex?
     /// Foundation knows that the operation is ready: a queue of this module may learn of it.
     func tellQueueIfReady()
-    /// What `isReady` would say, without recording that a queue has asked.
-    var isFreeOfDependencies: Bool { get }
+    /// No dependency keeps it from its start, but a barrier of Foundation's queue. Not recorded as a question.
+    var isHeldByFoundation: Bool { get }
     var waitStatus: OperationWaitStatus { get }
     /// The error it has ended with.
     var failure: (any Error)? { get }

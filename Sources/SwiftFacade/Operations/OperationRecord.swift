@@ -76,6 +76,8 @@ struct OperationRecord {
     private var hasWaited = false
     private var isRechecking = false
     private var shutGates = 0
+    /// How often the last gate has opened, and its listeners do not know yet.
+    private var unannounced = 0
     /// Whether it came to `starting`.
     private(set) var hasStarted = false
 
@@ -90,7 +92,7 @@ struct OperationRecord {
 
     var state: OperationState {
         switch phase {
-        case .waiting, .listed, .submitted: isFree ? .ready : .waiting
+        case .waiting, .listed, .submitted: shutGates == 0 || isCancelled ? .ready : .waiting
         case .starting, .admitting, .running: .executing
         case .ended: .finished
         }
@@ -243,6 +245,8 @@ struct OperationRecord {
     struct Listeners {
         var hooks: [@Sendable (OperationEvent) -> Void]
         var observation: Observation?
+
+        var isEmpty: Bool { hooks.isEmpty && observation == nil }
     }
 
     var listeners: Listeners { Listeners(hooks: held.stateHooks, observation: held.observation) }
@@ -266,8 +270,8 @@ struct OperationRecord {
     var vertex = DependencyOrder.none
     /// The dependency that Foundation sees while a gate is shut, from its first question on.
     private var proxy: DependencyProxy?
-    /// No dependency keeps it from its start.
-    var isFree: Bool { shutGates == 0 || isCancelled }
+    /// No dependency keeps it from its start. `.ready` is announced before that.
+    var isFree: Bool { shutGates + unannounced == 0 || isCancelled }
     /// The sources of the edges, where they are many.
     private var sources: Set<ObjectIdentifier>?
 
@@ -286,11 +290,11 @@ struct OperationRecord {
         return wasAsked || DependencyProxy.isSeenAtOnce ? newProxy() : nil
     }
 
-    /// Somebody asks whether it is ready, other than by its own postings: from now on Foundation has to see that it
+    /// It is asked whether it is ready, other than by its own postings: from now on Foundation has to see that it
     /// waits, and gets the proxy.
     mutating func beginAnswering() -> DependencyProxy? {
         wasAsked = true
-        return shutGates == 0 ? nil : newProxy()
+        return shutGates + unannounced == 0 ? nil : newProxy()
     }
 
     private mutating func newProxy() -> DependencyProxy? {
@@ -299,18 +303,33 @@ struct OperationRecord {
         return proxy
     }
 
-    /// Opens a gate, once, and records the error of the dependency; nil where another is shut. `isReady`: before the
-    /// start.
-    mutating func open(
-        _ gate: DependencyGate,
-        _ error: (any Error)?
-    ) -> (isReady: Bool, proxy: DependencyProxy?)? {
+    /// What the opening of the last gate is followed by.
+    enum Opening {
+        /// `.ready` is announced, and then `endAnnouncing` called.
+        case announce(Listeners)
+        /// The proxy is opened, and the queue notified.
+        case notify(DependencyProxy?)
+    }
+
+    /// Opens a gate, once, and records the error of the dependency; nil where it was open, or another is shut. `isNew`:
+    /// the operation never had to wait for it.
+    mutating func open(_ gate: DependencyGate, _ error: (any Error)?, isNew: Bool) -> Opening? {
         if gate.isOpen { return nil }
         gate.isOpen = true
         if let error, phase == .waiting, ending == nil, !isCancelled { ending = .failure(error) }
         shutGates -= 1
-        return shutGates == 0 ? (phase == .waiting, proxy.take()) : nil
+        if shutGates != 0 { return nil }
+        if isNew || phase != .waiting || listeners.isEmpty { return .notify(takeProxy()) }
+        unannounced += 1
+        return .announce(listeners)
     }
+
+    mutating func endAnnouncing() -> DependencyProxy? {
+        unannounced -= 1
+        return takeProxy()
+    }
+
+    private mutating func takeProxy() -> DependencyProxy? { shutGates + unannounced == 0 ? proxy.take() : nil }
 
     mutating func removeEdge(to source: Operation) -> DependencyGate? {
         guard let index = held.edges.firstIndex(where: { $0.source === source }) else { return nil }

@@ -3,7 +3,7 @@
 // Foundation's queues can lose the moment at which an operation becomes ready: it is then never started. A queue starts
 // an operation by a cached copy of `isReady`, and fills the copy in two steps:
 //
-//   thread that adds it, or opens a gate     thread that opens the last gate
+//   thread that adds it                      thread that opens the last gate
 //   asks isReady: false
 //                                            asks isReady: true; stores true
 //                                            has the queue search: it is not in it yet
@@ -17,8 +17,7 @@
 import Foundation
 
 extension AsyncOperation {
-    /// Foundation knows a proxy only, which may not be there yet, and the barriers of its queue.
-    var isFreeOfDependencies: Bool { record.withLock { $0.isFree } && super.isReady }
+    var isHeldByFoundation: Bool { record.withLock { $0.isFree } && !super.isReady }
 
     /// A queue or a user has asked whether the operation is ready. After the answer yes, Foundation may not search its
     /// queue any more.

@@ -70,9 +70,9 @@ struct Broken: Error, Equatable { var number = 0 }
         let again = both.recover { _ in throw Broken(number: 8) }
         #expect(try await rescued.value == 7)
         #expect(try await unused.value == 3)
-        for end in [all, blind, asleep] {
-            await #expect(throws: Broken(number: 7)) { try await end.value }
-        }
+        await #expect(throws: Broken(number: 7)) { try await all.value }
+        await #expect(throws: Broken(number: 7)) { try await blind.value }
+        await #expect(throws: Broken(number: 7)) { try await asleep.value }
         await #expect(throws: Broken(number: 8)) { try await again.value }
         #expect(ran.value == 0)
     }
@@ -101,11 +101,13 @@ struct Broken: Error, Equatable { var number = 0 }
         let blocking: [JobNode] = [
             queue.job(name: "job", priority: .high, isBlocking: true) {}.node,
             queue.job(name: "job", priority: .high, isBlocking: true, after: above) { _ in }.node,
+            queue.job(name: "job", priority: .high, isBlocking: true, after: above) {}.node,
             queue.job(name: "job", priority: .high, isBlocking: true, afterAll: [above]) { _ in }.node,
         ]
         let suspending: [JobNode] = [
             queue.job(name: "job", priority: .high) { await Task.yield() }.node,
             queue.job(name: "job", priority: .high, after: above) { _ in await Task.yield() }.node,
+            queue.job(name: "job", priority: .high, after: above) { await Task.yield() }.node,
         ]
         for node in blocking + suspending {
             #expect(node.givenName == "job" && node.fields.pointee.priority == .high)

@@ -97,6 +97,28 @@ private struct ReleasedClock: Clock {
         #expect(early.value == 0)
     }
     // contract: OperationEvent
+    @Test(arguments: [false, true])
+    func whatIsEnqueuedWhileItsReadinessIsAnnouncedBeginsAfterThat(isOurs: Bool) async throws {
+        let (begun, ours, other) = (Handshake(), InterlockQueue(), OperationQueue())
+        let above = AsyncOperation<Int> { 1 }
+        let below = AsyncOperation<Int> {
+            begun.give()
+            return 2
+        }
+        below.addDependency(above)
+        let (early, events) = (Counter(), Trace<OperationEvent>())
+        below.onChange { [weak below] event in
+            guard event == .ready, let below else { return }
+            if isOurs { ours.enqueue(below) } else { other.addOperation(below) }
+            if begun.isGiven(within: 0.1) { early.increment() }
+        }
+        below.onChange { events.add($0) }
+        above.start()
+        #expect(try await below.value == 2)
+        #expect(early.value == 0 && Array(events.events.prefix(2)) == [.ready, .executing])
+    }
+
+    // contract: OperationEvent
     @Test func readinessIsAnnouncedOnceHoweverManyDependenciesEndAtOnce() async throws {
         for _ in 0..<500 {
             let above = (0..<3).map { number in AsyncOperation<Int> { number } }

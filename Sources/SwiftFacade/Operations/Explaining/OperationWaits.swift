@@ -140,7 +140,7 @@ extension Operation: WaitingWork {
         if let node = queue as? WorkNode { return walk.reasonNotBegun(node) }
         guard queue is OperationQueue else { return queue.reasonNotStarted(self) }
         // Foundation's own barriers are not among the dependencies that it tells.
-        if !isFreeToStart { return .barrier("a block") }
+        if isBehindBarrier { return .barrier("a block") }
         if let known = walk.busy[ObjectIdentifier(queue)] { return known }
         let reason = queue.reasonNotStarted(self)
         walk.busy[ObjectIdentifier(queue)] = .some(reason)
@@ -163,8 +163,7 @@ extension Operation {
         return upstream
     }
 
-    /// Whether Foundation holds it back for no dependency, without telling an `AsyncOperation` that it was asked.
-    fileprivate var isFreeToStart: Bool { (self as? any GatedOperation)?.isFreeOfDependencies ?? isReady }
+    fileprivate var isBehindBarrier: Bool { (self as? any GatedOperation)?.isHeldByFoundation ?? !isReady }
 }
 
 extension WaitReason {

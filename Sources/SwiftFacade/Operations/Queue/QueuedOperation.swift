@@ -203,8 +203,7 @@ extension AsyncOperation: QueuedOperation {
     }
 
     final func tellQueueIfReady() {
-        guard let queue = record.withLock({ $0.held.queue }) else { return }
-        if isFreeOfDependencies || isCancelled { queue.operationIsReady() }
+        record.withLock { $0.isFree ? $0.held.queue : nil }?.operationIsReady()
     }
 }
 

@@ -103,9 +103,9 @@ extension InterlockQueue {
         }
     }
 
-    /// A job that waits for all of these, of whatever queues, and then runs an `async` closure, in a task on the queue's
-    /// pool. Cancelling the job cancels the task. If one of the others failed or was cancelled, `body` is not called, and
-    /// the job ends with the first error in order.
+    /// A job that waits for all of these, of whatever queues, and then runs an `async` closure, in a task on the
+    /// queue's pool. Cancelling the job cancels the task. If one of the others failed or was cancelled, `body` is not
+    /// called, and the job ends with the first error in order.
     @discardableResult
     public func job<First: Sendable, each Other: Sendable, Output: Sendable>(
         name: String? = nil,

@@ -35,7 +35,8 @@ package class OutputNode<Output: Sendable>: JobNode, @unchecked Sendable {
 }
 
 /// A closure.
-// As JobNode: `body` is the runner's, or of the thread that ends the job unrun. So accesses need no check of each.
+// Sendable for JobNode's reasons: `body` is the runner's, or the thread's that ends the job unrun. So accesses need no
+// check of each.
 @usableFromInline
 package final class BlockNode<Output: Sendable>: OutputNode<Output>, @unchecked Sendable {
     @exclusivity(unchecked) @usableFromInline var body: (@Sendable () throws -> Output)?
@@ -63,7 +64,7 @@ package final class BlockNode<Output: Sendable>: OutputNode<Output>, @unchecked 
 }
 
 /// A closure that is given the output of an upstream job.
-// As BlockNode.
+// Sendable for BlockNode's reasons.
 @usableFromInline
 final class ThenNode<Input: Sendable, Output: Sendable>: OutputNode<Output>, @unchecked Sendable {
     @exclusivity(unchecked) @usableFromInline var upstream: OutputNode<Input>?
@@ -96,7 +97,7 @@ final class ThenNode<Input: Sendable, Output: Sendable>: OutputNode<Output>, @un
 }
 
 /// An `async` closure, in a task on the queue's pool.
-// As BlockNode.
+// Sendable for BlockNode's reasons.
 final class TaskNode<Output: Sendable>: OutputNode<Output>, @unchecked Sendable {
     private var body: (@Sendable () async throws -> Output)?
 

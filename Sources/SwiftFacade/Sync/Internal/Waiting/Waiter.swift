@@ -84,7 +84,7 @@ package final class ThreadWaiter: Waiter, @unchecked Sendable {
 }
 
 /// Work without a thread or task that waits: what takes it out goes on with it.
-// As Waiter.
+// Sendable for Waiter's reasons.
 package final class WorkWaiter<Work: AnyObject>: Waiter, @unchecked Sendable {
     /// Keeps the waiter.
     package unowned let work: Work
