@@ -106,7 +106,6 @@ TEST(a_lock_taken_before_it_is_watched_keeps_no_orders_apart) {
     lock_both(&mutexes[1], &mutexes[0]);
     check_equal(reports.count, 1);
     ilk_mutex_unlock(&guard);
-    ilk_mutex_destroy(&guard);
 }
 
 /* contract: ilk_write_diagnosis */
