@@ -198,8 +198,9 @@ struct OperationRecord {
     mutating func takeUnused() -> Holdings? { held.isEmpty ? nil : takeHoldings() }
 
     private mutating func takeHoldings() -> Holdings {
-        defer { held = Holdings() }
-        return held
+        var taken = Holdings()
+        swap(&taken, &held)  // a copy would retain each part
+        return taken
     }
 
     // MARK: Cancelling
