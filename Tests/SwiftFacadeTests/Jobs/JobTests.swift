@@ -54,6 +54,26 @@ struct Broken: Error, Equatable { var number = 0 }
         #expect(trace.events == [1, 1, 2, 3, 4, 5])
     }
 
+    @Test func jobsThatTakeNoOutputsWaitForEach() async throws {
+        let queue = InterlockQueue()
+        let held = Latch(count: 1)
+        let first = queue.job { 1 }
+        let slow = queue.job(isBlocking: true) { held.wait() }
+        let ran = Counter()
+        let blind = queue.job(after: first, slow) { _ = ran.increment() }
+        let asleep = queue.job(after: first, slow) {
+            await Task.yield()
+            _ = ran.increment()
+        }
+        _ = try await first.value
+        try await Task.sleep(for: .milliseconds(50))
+        #expect(ran.value == 0)
+        held.countDown()
+        try await blind.value
+        try await asleep.value
+        #expect(ran.value == 2)
+    }
+
     @Test func anErrorPassesOnUnchangedUntilItIsRecovered() async throws {
         let ran = Counter()
         let broken = queue.job { () throws -> Int in throw Broken(number: 7) }

@@ -167,6 +167,20 @@ struct HeldOperation {
         _ = try await behind.wait(timeout: .seconds(Handshake.limit))
     }
 
+    @Test func whatIsAnnouncedAsReadyIsBehindNoBarrier() async throws {
+        let above = AsyncOperation<Int>(name: "above") { 1 }
+        let below = AsyncOperation<Int>(name: "below") { 2 }
+        below.addDependency(above)
+        let reasons = Trace<[WaitReason]>()
+        below.onChange { [weak below] event in
+            if event == .ready, let below { reasons.add(below.explainWaiting()["below"]?.reasons ?? []) }
+        }
+        queue.enqueue(below)
+        above.start()
+        #expect(try await below.value == 2)
+        #expect(reasons.events.count == 1 && !reasons.events[0].contains(.barrier("a block")))
+    }
+
     // The last edge is of another class: nothing could refuse it.
     @Test func aCycleThatNothingCouldRefuseIsExplained() {
         let first = AsyncOperation<Int>(name: "first") { 1 }

@@ -138,6 +138,83 @@ import Interlock
         }
     }
 
+    @Test func whatWaitsASecondTimeIsStarted() async throws {
+        let (above, second) = (AsyncOperation<Int> { 1 }, AsyncOperation<Int> { 1 })
+        let below = AsyncOperation<Int> { 2 }
+        below.onChange { _ in }
+        below.addDependency(above)
+        #expect(!below.isReady)
+        above.start()
+        #expect(below.isReady)
+        below.addDependency(second)
+        let other = OperationQueue()
+        other.addOperation(below)
+        second.start()
+        #expect(try await below.wait(timeout: .seconds(20))?.get() == 2, "it stays in its queue, ready")
+    }
+
+    /// Counts the questions of its own postings.
+    // Operation is; the subclass adds only what it never changes.
+    private final class Counting: AsyncOperation<Int>, @unchecked Sendable {
+        let posted = Counter()
+        override func execute() { finish(.success(1)) }
+        override func willAnswer(isReady: Bool, isPosted: Bool) {
+            if isPosted { posted.increment() }
+            super.willAnswer(isReady: isReady, isPosted: isPosted)
+        }
+    }
+
+    @Test func whatIsReadyInASuspendedQueueIsNotPostedForEver() async throws {
+        let above = AsyncOperation<Int> { 1 }
+        let below = Counting()
+        below.addDependency(above)
+        let other = OperationQueue()
+        other.isSuspended = true
+        other.addOperation(below)
+        above.start()
+        try await Task.sleep(for: .milliseconds(100))
+        #expect(below.posted.value < 10)
+        other.isSuspended = false
+        #expect(try await below.value == 1)
+    }
+
+    // A queue that holds it, and has its answer yes, has to see the edge.
+    @Test(.ownThreads) func aDependencyAddedInASuspendedQueueIsWaitedFor() async {
+        await #expect(processExitsWith: .success) {
+            let other = OperationQueue()
+            other.isSuspended = true
+            let above = AsyncOperation<Int> { 1 }
+            let below = AsyncOperation<Int> { 2 }
+            other.addOperation(below)
+            below.addDependency(above)
+            other.isSuspended = false
+            if below.wait(timeout: .milliseconds(200)) != nil { exit(1) }
+            above.start()
+            exit(below.wait(timeout: .seconds(20)) == nil ? 2 : 0)
+        }
+    }
+
+    // thread that opens the last gate      thread that starts it by hand
+    // takes the proxy out of the record
+    //                                      sees `.ready`; starts: Foundation still counts the proxy
+    // opens the proxy
+    @Test(.ownThreads) func whatIsReadyMayBeStartedBeforeFoundationKnows() async {
+        await #expect(processExitsWith: .success) {
+            for _ in 0..<2_000 {
+                let above = AsyncOperation<Int> { 1 }
+                let below = AsyncOperation<Int> { 2 }
+                below.addDependency(above)
+                _ = below.isReady
+                onThreads(2) { thread in
+                    if thread == 0 { return above.start() }
+                    while below.state != .ready {}
+                    below.start()
+                }
+            }
+            exit(0)
+        }
+    }
+
     // MARK: Operations of other kinds
 
     @Test func anOperationOfAnotherKindReleasesWhatWaitsForIt() async throws {

@@ -118,6 +118,56 @@ private struct ReleasedClock: Clock {
         #expect(early.value == 0 && Array(events.events.prefix(2)) == [.ready, .executing])
     }
 
+    // The handler of `.ready` adds a dependency, which ends before the handler does: two announcements are under way.
+    @Test(arguments: [false, true])
+    func anAnnouncementWithinAnotherDoesNotEndIt(isOurs: Bool) async throws {
+        let (begun, ours, other) = (Handshake(), InterlockQueue(), OperationQueue())
+        let (above, second) = (AsyncOperation<Int> { 1 }, AsyncOperation<Int> { 1 })
+        let below = AsyncOperation<Int> {
+            begun.give()
+            return 2
+        }
+        below.addDependency(above)
+        let (early, calls) = (Counter(), Counter())
+        below.onChange { [weak below] event in
+            guard event == .ready, let below, calls.increment() == 1 else { return }
+            below.addDependency(second)
+            second.start()
+            if begun.isGiven(within: 0.2) { early.increment() }
+        }
+        if isOurs { ours.enqueue(below) } else { other.addOperation(below) }
+        above.start()
+        #expect(try await below.wait(timeout: .seconds(20))?.get() == 2)
+        #expect(early.value == 0 && calls.value == 2)
+    }
+
+    // The handler of `.ready` adds a dependency that had finished, or one that has not.
+    @Test(arguments: [false, true], [false, true])
+    func aDependencyAddedWhileReadinessIsAnnouncedIsWaitedFor(isOurs: Bool, hasFinished: Bool) async throws {
+        let (begun, ours, other) = (Handshake(), InterlockQueue(), OperationQueue())
+        let (above, late) = (AsyncOperation<Int> { 1 }, AsyncOperation<Int> { 1 })
+        if hasFinished { late.start() }
+        let below = AsyncOperation<Int> {
+            begun.give()
+            return 2
+        }
+        below.addDependency(above)
+        let (early, calls) = (Counter(), Counter())
+        below.onChange { [weak below] event in
+            guard event == .ready, let below, calls.increment() == 1 else { return }
+            below.addDependency(late)
+            if begun.isGiven(within: 0.2) { early.increment() }
+        }
+        if isOurs { ours.enqueue(below) } else { other.addOperation(below) }
+        above.start()
+        if !hasFinished {
+            if begun.isGiven(within: 0.2) { early.increment() }
+            late.start()
+        }
+        #expect(try await below.wait(timeout: .seconds(20))?.get() == 2)
+        #expect(early.value == 0)
+    }
+
     // contract: OperationEvent
     @Test func readinessIsAnnouncedOnceHoweverManyDependenciesEndAtOnce() async throws {
         for _ in 0..<500 {
@@ -261,6 +311,21 @@ private struct ReleasedClock: Clock {
         await eventually("the hooks are freed while the operation is kept") { freed.value == 1 }
         operation.onFinish { _ in ran.increment() }
         #expect(ran.value == 2)
+    }
+
+    @Test func hooksOfTheEndRunInTheirOrder() async throws {
+        let (operation, trace) = (AsyncOperation<Int> { 1 }, Trace<Int>())
+        for number in 0..<3 { operation.onFinish { _ in trace.add(number) } }
+        operation.start()
+        #expect(trace.events == [0, 1, 2])
+        let queue = InterlockQueue()
+        queue.suspend()
+        let (job, ofJob) = (queue.job { 1 }, Trace<Int>())
+        for number in 0..<3 { job.onFinish { _ in ofJob.add(number) } }
+        queue.resume()
+        _ = try await job.value
+        await eventually("all hooks have run") { ofJob.events.count == 3 }
+        #expect(ofJob.events == [0, 1, 2])
     }
 
     @Test func aFinishedOperationIsFreed() async throws {
