@@ -27,8 +27,8 @@ extension AsyncOperation {
         var walk = DependencyGraph.Walk()
         let added: (DependencyGate, DependencyProxy?)? = DependencyGraph.lock.withLock { graph in
             graph.forgetRetired()
-            let (phase, known, isDependedUpon) = record.withLock { record in
-                (record.phase, record.hasEdge(to: dependency), record.isDependedUpon)
+            let (phase, known, isDependedUpon, readyIn) = record.withLock { record in
+                (record.phase, record.hasEdge(to: dependency), record.isDependedUpon, record.readyIn)
             }
             var name: String { misuseName(dependency.name, of: dependency) }
             if phase != .waiting {
@@ -38,6 +38,12 @@ extension AsyncOperation {
             }
             if known { return nil }
             let upstream = gated?.vertexAsDependency(in: &graph.order)
+            if let readyIn, gated == nil ? !dependency.isFinished : upstream != nil {
+                let sentence =
+                    "it is ready in the queue \(readyIn.core.name), too late to wait for \(name); add dependencies before "
+                    + "the queue gets it"
+                misuse("Operation.addDependency", displayName, sentence)
+            }
             // What has finished needs none.
             let downstream = gated != nil && upstream == nil ? nil : vertex(in: &graph.order)
             var edge = DependencyGraph.NewEdge(

@@ -149,11 +149,12 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
 
     /// Begins the work, or ends the operation with what was recorded before.
     ///
-    /// A queue calls it; an operation in no queue is started once by hand, when ready. Starting a finished one does
-    /// nothing; any other start is misuse. A plain closure has run, on the calling thread, when this returns,
-    /// unless a delay, a condition, a category or a suspended group comes before it, or it is run again after a pause.
+    /// A queue calls it; an operation in no queue is started once by hand, when ``state`` is `.ready`: a dependency
+    /// that has ended releases its dependents just after that. Starting a finished one does nothing; any other start is
+    /// misuse. A plain closure has run, on the calling thread, when this returns, unless a delay, a condition, a
+    /// category or a suspended group comes before it, or it is run again after a pause.
     public final override func start() {
-        if !record.withLock({ $0.isFree }) {
+        if !record.withLock({ $0.mayStart }) {
             let sentence =
                 "it still waits for \(unfinishedDependencyNames); add it to a queue, which starts it in time, "
                 + "and add dependencies before that"
@@ -255,9 +256,10 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
 
     /// Makes this operation wait until `dependency` has finished, in whatever queue either is.
     ///
-    /// To be called before the start; a second call for the same dependency changes nothing. Misuse: a dependency that
-    /// would close a cycle, reported with the names of all in it (``cycle(byDependingOn:)`` asks first), and one added
-    /// after the start.
+    /// To be called before the start, and while an ``InterlockQueue`` that has the operation would not start it: it
+    /// still waits for another, or was cancelled. A second call for the same dependency changes nothing. Misuse: a
+    /// dependency that would close a cycle, reported with the names of all in it (``cycle(byDependingOn:)`` asks
+    /// first), and one added too late that has not finished.
     ///
     /// Takes a lock of the process for the search, and under it asks operations of other classes for `isFinished` and
     /// `dependencies`: their overrides must not add dependencies.

@@ -45,7 +45,7 @@ final class DependencyGate: @unchecked Sendable {
     /// across it, and nothing is posted when its `deinit` has begun: it can no longer be held.
     ///
     /// - Parameters:
-    ///   - isNew: the dependency had finished before: the dependent never had to wait.
+    ///   - isNew: the dependency had finished before: the dependent never had to wait for it.
     ///   - isRemoved: the edge was removed: the dependency has not failed.
     func open(isNew: Bool = false, isRemoved: Bool = false) {
         guard let dependent else { return }

@@ -76,6 +76,8 @@ struct OperationRecord {
     private var hasWaited = false
     private var isRechecking = false
     private var shutGates = 0
+    /// Whether it has waited since it was last ready.
+    private var waits = false
     /// How often the last gate has opened, and its listeners do not know yet.
     private var unannounced = 0
     /// Whether it came to `starting`.
@@ -92,7 +94,7 @@ struct OperationRecord {
 
     var state: OperationState {
         switch phase {
-        case .waiting, .listed, .submitted: shutGates == 0 || isCancelled ? .ready : .waiting
+        case .waiting, .listed, .submitted: mayStart ? .ready : .waiting
         case .starting, .admitting, .running: .executing
         case .ended: .finished
         }
@@ -271,8 +273,12 @@ struct OperationRecord {
     var vertex = DependencyOrder.none
     /// The dependency that Foundation sees while a gate is shut, from its first question on.
     private var proxy: DependencyProxy?
-    /// No dependency keeps it from its start. `.ready` is announced before that.
+    /// No dependency is left to wait for: it may be started by hand.
+    var mayStart: Bool { shutGates == 0 || isCancelled }
+    /// A queue may start it: what listens knows that it is ready.
     var isFree: Bool { shutGates + unannounced == 0 || isCancelled }
+    /// The queue of this module that has it, and was or is being notified that it is ready.
+    var readyIn: WorkNode? { isFree && !isCancelled ? held.queue as? WorkNode : nil }
     /// The sources of the edges, where they are many.
     private var sources: Set<ObjectIdentifier>?
 
@@ -313,14 +319,17 @@ struct OperationRecord {
     }
 
     /// Opens a gate, once, and records the error of the dependency; nil where it was open, or another is shut. `isNew`:
-    /// the operation never had to wait for it.
+    /// the dependency had finished before.
     mutating func open(_ gate: DependencyGate, _ error: (any Error)?, isNew: Bool) -> Opening? {
         if gate.isOpen { return nil }
         gate.isOpen = true
         if let error, phase == .waiting, ending == nil, !isCancelled { ending = .failure(error) }
         shutGates -= 1
+        waits = waits || !isNew
         if shutGates != 0 { return nil }
-        if isNew || phase != .waiting || listeners.isEmpty { return .notify(takeProxy()) }
+        let wasWaiting = waits
+        waits = false
+        if !wasWaiting || phase != .waiting || listeners.isEmpty { return .notify(takeProxy()) }
         unannounced += 1
         return .announce(listeners)
     }
@@ -330,7 +339,9 @@ struct OperationRecord {
         return takeProxy()
     }
 
-    private mutating func takeProxy() -> DependencyProxy? { shutGates + unannounced == 0 ? proxy.take() : nil }
+    private mutating func takeProxy() -> DependencyProxy? {
+        shutGates + unannounced == 0 ? proxy.take() : nil
+    }
 
     mutating func removeEdge(to source: Operation) -> DependencyGate? {
         guard let index = held.edges.firstIndex(where: { $0.source === source }) else { return nil }

@@ -188,9 +188,9 @@ import Interlock
             other.addOperation(below)
             below.addDependency(above)
             other.isSuspended = false
-            if below.wait(timeout: .milliseconds(200)) != nil { exit(1) }
+            if try await below.wait(timeout: .milliseconds(200)) != nil { exit(1) }
             above.start()
-            exit(below.wait(timeout: .seconds(20)) == nil ? 2 : 0)
+            exit(try await below.wait(timeout: .seconds(20)) == nil ? 2 : 0)
         }
     }
 

@@ -35,8 +35,16 @@ import Interlock
             (completion: Completion<String>, flag, word) in
             completion.succeed("\(flag) \(word)")
         }
+        let blind = AsyncOperation(name: "blind", after: plain, number) { 5 }
+        let asleep = AsyncOperation(after: blind) {
+            await Task.yield()
+            return 6
+        }
         #expect(plain.dependencies == [number, word, flag] && plain.name == "plain")
-        queue.enqueue(plain, suspending, called)
+        #expect(blind.dependencies == [plain, number] && blind.name == "blind")
+        queue.enqueue(plain, suspending, called, blind, asleep)
+        #expect(try await blind.value == 5 && plain.isFinished)
+        #expect(try await asleep.value == 6)
         #expect(try await plain.value == "4 four true")
         #expect(try await suspending.value == "four 4")
         #expect(try await called.value == "true four")
@@ -54,7 +62,14 @@ import Interlock
         let called = AsyncOperation<Int>(after: two, one) { (completion: Completion<Int>, _, _) in
             completion.succeed(ran.increment())
         }
-        queue.enqueue(one, two, plain, suspending, called)
+        let blind = AsyncOperation<Int>(after: number, two, one) { ran.increment() }
+        let asleep = AsyncOperation<Int>(after: one) {
+            await Task.yield()
+            return ran.increment()
+        }
+        queue.enqueue(one, two, plain, suspending, called, blind, asleep)
+        await #expect(throws: JobFailure(why: "two")) { try await blind.value }
+        await #expect(throws: JobFailure(why: "one")) { try await asleep.value }
         await #expect(throws: JobFailure(why: "one")) { try await plain.value }
         await #expect(throws: JobFailure(why: "one")) { try await suspending.value }
         await #expect(throws: JobFailure(why: "two")) { try await called.value }

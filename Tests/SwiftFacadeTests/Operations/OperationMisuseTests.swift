@@ -48,6 +48,20 @@ import Interlock
             below.start()
             below.addDependency(above)
         },
+        // It may begin at any moment, and waits in no place that it could leave.
+        .named(
+            "a dependency once it is ready in a queue",
+            #"Operation.addDependency("below"): it is ready in the queue "full", too late to wait for "above""#
+        ) {
+            let below = AsyncOperation<Int>(name: "below") { 1 }
+            let full = InterlockQueue(name: "full", isSuspended: true)
+            full.enqueue(below)
+            let finished = AsyncOperation<Int> { 1 }
+            finished.start()
+            below.addDependency(finished)
+            below.addDependency(AsyncOperation<Int>(name: "above") { 1 })
+            full.resume()
+        },
         .named("a late delay", #"AsyncOperation.delay("late"): it has started"#) {
             let operation = AsyncOperation<Int>(name: "late") { 1 }
             operation.start()

@@ -168,6 +168,40 @@ private struct ReleasedClock: Clock {
         #expect(early.value == 0)
     }
 
+    @Test(arguments: [false, true])
+    func aHandlerOfItsReadinessMayStartIt(wasAsked: Bool) throws {
+        let (above, below) = (AsyncOperation<Int> { 1 }, AsyncOperation<Int> { 2 })
+        below.addDependency(above)
+        if wasAsked { #expect(!below.isReady) }
+        below.onChange { [weak below] event in if event == .ready { below?.start() } }
+        above.start()
+        #expect(try below.result?.get() == 2)
+    }
+
+    /// Finishes what else is waited for when it is asked whether it has finished itself.
+    // Operation is; the subclass adds only what it never changes.
+    private final class Ending: Operation, @unchecked Sendable {
+        let above: AsyncOperation<Int>, below: AsyncOperation<Int>
+        init(_ above: AsyncOperation<Int>, _ below: AsyncOperation<Int>) {
+            (self.above, self.below) = (above, below)
+            super.init()
+        }
+        override var isFinished: Bool {
+            if below.dependencies.contains(self) { above.start() }
+            return true
+        }
+    }
+
+    // What it waited for ends while an edge is added to what has finished: that gate is the last.
+    @Test func readinessIsAnnouncedThoughTheLastGateHadNothingToWaitFor() {
+        let (above, below) = (AsyncOperation<Int> { 1 }, AsyncOperation<Int> { 2 })
+        let trace = Trace<OperationEvent>()
+        below.onChange { trace.add($0) }
+        below.addDependency(above)
+        below.addDependency(Ending(above, below))
+        #expect(trace.events == [.ready])
+    }
+
     // contract: OperationEvent
     @Test func readinessIsAnnouncedOnceHoweverManyDependenciesEndAtOnce() async throws {
         for _ in 0..<500 {

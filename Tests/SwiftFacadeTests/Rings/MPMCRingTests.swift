@@ -3,6 +3,7 @@
 // The MPMC ring through the facade: balanced lifetimes, overwriting, batches, waits. The conformance suite tests
 // capacities, the order of elements, and a close beside the waiters.
 
+import Foundation
 import Interlock
 import Testing
 
@@ -83,6 +84,27 @@ import Testing
         span.removeAll()
         #expect(counter.living == 0 && ring.tryPop(into: &span) == 0)
     }
+
+    /// They sleep by then, or come later: all are answered.
+    @Test(arguments: [0, 1_000, 30_000])
+    func closingWakesEveryWaiter(microseconds: UInt32) throws {
+        let (empty, full) = (try MPMCRing<Int>(capacity: 1), try MPMCRing<Int>(capacity: 1))
+        #expect(full.tryPush(0).isPushed)
+        let threads = (0..<6).map { thread in
+            TestThread {
+                if thread < 3 {
+                    #expect((try? empty.pop()) == nil)
+                } else {
+                    #expect(full.push(thread) == .closed(thread))
+                }
+            }
+        }
+        usleep(microseconds)
+        empty.close()
+        full.close()
+        threads.forEach { $0.join() }
+    }
+
     // contract: PushResult, PopResult
     @Test func waitsEndInTime() throws {
         let ring = try MPMCRing<Int>(capacity: 1)

@@ -127,7 +127,8 @@ final class ChildLedger: Sendable {
         state.withLock { $0.unfinished[ObjectIdentifier(child)] != nil }
     }
 
-    func cancelAll() { for child in unfinished { NestedEnds.run { child.cancel() } } }
+    /// The last first: none begins in the place of one before it.
+    func cancelAll() { for child in unfinished.reversed() { NestedEnds.run { child.cancel() } } }
 }
 
 extension ChildLedger.State {

@@ -55,6 +55,33 @@ extension AsyncOperation {
         repeat depend(on: (each taken).operation, as: (each taken).operation)
     }
 
+    /// Runs a closure after other operations, whose outputs it does not take. The operation depends on each of them, in
+    /// whatever queue it is. Where one failed or was cancelled, the closure does not run and the operation fails with
+    /// that error, the first in order; unless the input says otherwise (``substituting(_:)``, ``asResult``).
+    public convenience init<each Input: OperationUpstream>(
+        name: String? = nil,
+        after inputs: repeat each Input,
+        body: @escaping @Sendable () throws -> Output
+    ) {
+        self.init(name: name, after: repeat each inputs) { (_: repeat (each Input).Taken) in try body() }
+    }
+
+    /// Runs an `async` closure after other operations, whose outputs it does not take. The operation depends on each of
+    /// them, in whatever queue it is. Where one failed or was cancelled, the closure does not run and the operation
+    /// fails with that error, the first in order; unless the input says otherwise (``substituting(_:)``, ``asResult``).
+    ///
+    /// - Parameter priority: the priority of the task the closure runs in.
+    public convenience init<each Input: OperationUpstream>(
+        name: String? = nil,
+        priority: TaskPriority? = nil,
+        after inputs: repeat each Input,
+        body: @escaping @Sendable () async throws -> Output
+    ) {
+        self.init(name: name, priority: priority, after: repeat each inputs) {
+            (_: repeat (each Input).Taken) in try await body()
+        }
+    }
+
     /// Runs a completion-handler function on what other operations have given. It is given the completion first: `{
     /// completion, a, b in … }`. The operation depends on each of the others, in whatever queue it is. Where one failed
     /// or was cancelled, the function is not called and the operation fails with that error, the first in order; unless

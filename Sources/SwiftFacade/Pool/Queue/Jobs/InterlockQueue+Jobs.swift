@@ -88,7 +88,6 @@ extension InterlockQueue {
     /// A job that waits for all of these, of whatever queues, and takes no outputs.
     ///
     /// If one of them failed or was cancelled, `body` is not called, and the job ends with the first error in order.
-    // Without it the compiler (6.3) crashes on a closure that ignores the output of a single job.
     @discardableResult
     public func job<First: Sendable, each Other: Sendable, Output: Sendable>(
         name: String? = nil,
@@ -98,6 +97,7 @@ extension InterlockQueue {
         _ others: repeat Job<each Other>,
         body: @escaping @Sendable () throws -> Output
     ) -> Job<Output> {
+        // Without this form the compiler (6.3) crashes on a closure that ignores the output of a single job.
         job(name: name, priority: priority, isBlocking: isBlocking, after: first, repeat each others) {
             (_: First, _: repeat each Other) in try body()
         }
