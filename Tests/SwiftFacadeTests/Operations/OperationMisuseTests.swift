@@ -51,7 +51,7 @@ import Interlock
         // It may begin at any moment, and waits in no place that it could leave.
         .named(
             "a dependency once it is ready in a queue",
-            #"Operation.addDependency("below"): it is ready in the queue "full", too late to wait for "above""#
+            #"Operation.addDependency("below"): it is ready in the queue full, too late to wait for "above""#
         ) {
             let below = AsyncOperation<Int>(name: "below") { 1 }
             let full = InterlockQueue(name: "full", isSuspended: true)
