@@ -19,8 +19,8 @@
 #define STATE_ONE_PENALTY UINT32_C(0x01000000)
 #define STATE_ONE_FAILURE UINT32_C(0x10000000)
 
-/* Each constant names the cell of scripts/ablate, which is one of bench rwlock, in which it decides. docs/ablations.md
- * has what half and twice of it do. */
+/* Each constant names the cell of scripts/ablate, which is one of bench rwlock, in which it decides, or that it has
+ * none. docs/ablations.md has what half and twice of it do. */
 
 /* Fillings of the read samples after the first failed trial, doubling with each: bench rwlock, 2 threads, 50
  * %. */

@@ -37,13 +37,13 @@ extension AsyncOperation {
                 misuse("Operation.addDependency", displayName, sentence)
             }
             if known { return nil }
-            let upstream = gated?.vertexAsDependency(in: &graph.order)
-            if let readyIn, gated == nil ? !dependency.isFinished : upstream != nil {
+            if let readyIn {
                 let sentence =
                     "it is ready in the queue \(readyIn.core.name), too late to wait for \(name); add dependencies before "
                     + "the queue gets it"
                 misuse("Operation.addDependency", displayName, sentence)
             }
+            let upstream = gated?.vertexAsDependency(in: &graph.order)
             // What has finished needs none.
             let downstream = gated != nil && upstream == nil ? nil : vertex(in: &graph.order)
             var edge = DependencyGraph.NewEdge(

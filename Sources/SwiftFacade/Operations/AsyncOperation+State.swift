@@ -60,7 +60,7 @@ extension AsyncOperation {
     /// `.cancelled` and `.ready` may come at any point, also after the end with which they race.
     ///
     /// `.ready` comes each time the operation had to wait and need not any longer: not at all if it never had to. A
-    /// queue starts it after that; a handler of `.ready` that does so by hand, before the handlers behind it know.
+    /// queue starts it after that; where it is started by hand meanwhile, handlers may learn of the beginning first.
     public final func onChange(_ handler: @escaping @Sendable (OperationEvent) -> Void) {
         record.withLock { if !$0.hasEnded { $0.held.stateHooks.append(handler) } }
     }

@@ -113,7 +113,8 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
     /// True: the work may outlast `start()`.
     public final override var isAsynchronous: Bool { true }
 
-    /// Whether the operation waits for no dependency, or was cancelled.
+    /// Whether a queue may start the operation: it waits for no dependency, and `.ready` has been announced; or it was
+    /// cancelled. Foundation's queues hold it behind their barriers, too.
     public final override var isReady: Bool {
         let isPosted = ReadyPosting.isFirstQuestion(about: self)
         if !isPosted, let proxy = record.withLock({ $0.beginAnswering() }) { show(proxy) }
@@ -256,10 +257,9 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
 
     /// Makes this operation wait until `dependency` has finished, in whatever queue either is.
     ///
-    /// To be called before the start, and while an ``InterlockQueue`` that has the operation would not start it: it
-    /// still waits for another, or was cancelled. A second call for the same dependency changes nothing. Misuse: a
-    /// dependency that would close a cycle, reported with the names of all in it (``cycle(byDependingOn:)`` asks
-    /// first), and one added too late that has not finished.
+    /// To be called before the start; for an operation in an ``InterlockQueue``, while it still waits for another. A
+    /// second call for the same dependency changes nothing. Misuse: a dependency that would close a cycle, reported
+    /// with the names of all in it (``cycle(byDependingOn:)`` asks first), and one added later.
     ///
     /// Takes a lock of the process for the search, and under it asks operations of other classes for `isFinished` and
     /// `dependencies`: their overrides must not add dependencies.

@@ -7,7 +7,8 @@
 // So each edge of an `AsyncOperation` is a gate of its own, which opens when the dependency has finished or is removed;
 // where the dependent is gone, nothing is touched. Foundation sees one dependency in place of all of them, the proxy,
 // which opens with the last gate. It is made when Foundation, or a user, first asks whether the dependent is ready, or
-// by the first edge after that: a queue of this module does not ask. References run
+// by the first edge after that: a queue of this module does not ask. On Darwin it is made by the first edge. References
+// run
 //
 //     dependent ──▶ gate ◀── dependency        gate ┄┄weak┄┄▶ dependent        dependent ──▶ proxy
 //
@@ -106,7 +107,7 @@ final class DependencyProxy: Operation, @unchecked Sendable {
 protocol GatedOperation: Operation {
     /// Opens the gate when this operation has finished, at once if it has.
     func openWhenFinished(_ gate: DependencyGate)
-    /// Opens a gate of this operation, once; after the last, the change is posted to Foundation. The error of the
+    /// Opens a gate of this operation, once; after the last, its queue is notified. The error of the
     /// dependency is recorded, unless this operation has started, has an outcome or was cancelled.
     func open(_ gate: DependencyGate, isNew: Bool, error: (any Error)?)
     /// Whether a gate of this operation is shut.
@@ -115,9 +116,9 @@ protocol GatedOperation: Operation {
     func vertex(in order: inout DependencyOrder) -> DependencyOrder.Vertex?
     /// Its vertex, asked for by an operation that is about to wait for this one.
     func vertexAsDependency(in order: inout DependencyOrder) -> DependencyOrder.Vertex?
-    /// Foundation knows that the operation is ready: a queue of this module may learn of it.
+    /// Notifies a queue of this module that has it, where it is ready.
     func tellQueueIfReady()
-    /// No dependency keeps it from its start, but a barrier of Foundation's queue. Not recorded as a question.
+    /// No dependency keeps it from its start, but Foundation does: a barrier of its queue. Not recorded as a question.
     var isHeldByFoundation: Bool { get }
     var waitStatus: OperationWaitStatus { get }
     /// The error it has ended with.

@@ -7,7 +7,7 @@ import PureSwift
 import Synchronization
 import Testing
 
-let ringCapacities = [1, 2, 3, 5, 64]
+let ringCapacities = [1, 2, 3, 5, 8, 64]
 // contract: MPMCRing, PopResult, SPSCRing
 @Suite("conformance: rings", .serialized)
 struct RingConformance {

@@ -56,9 +56,6 @@ import Interlock
             let below = AsyncOperation<Int>(name: "below") { 1 }
             let full = InterlockQueue(name: "full", isSuspended: true)
             full.enqueue(below)
-            let finished = AsyncOperation<Int> { 1 }
-            finished.start()
-            below.addDependency(finished)
             below.addDependency(AsyncOperation<Int>(name: "above") { 1 })
             full.resume()
         },
