@@ -118,54 +118,58 @@ private struct ReleasedClock: Clock {
         #expect(early.value == 0 && Array(events.events.prefix(2)) == [.ready, .executing])
     }
 
-    // The handler of `.ready` adds a dependency, which ends before the handler does: two announcements are under way.
-    @Test(arguments: [false, true])
-    func anAnnouncementWithinAnotherDoesNotEndIt(isOurs: Bool) async throws {
-        let (begun, ours, other) = (Handshake(), InterlockQueue(), OperationQueue())
-        let (above, second) = (AsyncOperation<Int> { 1 }, AsyncOperation<Int> { 1 })
-        let below = AsyncOperation<Int> {
-            begun.give()
-            return 2
+    /// `below` waits for `above` in a queue. While its first `.ready` is announced, `change` is called, and its work
+    /// must not begin.
+    private struct Announced {
+        let (begun, early, calls) = (Handshake(), Counter(), Counter())
+        let (ours, other) = (InterlockQueue(), OperationQueue())
+        let above = AsyncOperation<Int> { 1 }
+        let below: AsyncOperation<Int>
+
+        init(isOurs: Bool, _ change: @escaping @Sendable (_ below: AsyncOperation<Int>) -> Void) {
+            below = AsyncOperation<Int> { [begun] in
+                begun.give()
+                return 2
+            }
+            below.addDependency(above)
+            below.onChange { [begun, early, calls, weak below] event in
+                guard event == .ready, let below, calls.increment() == 1 else { return }
+                change(below)
+                if begun.isGiven(within: 0.2) { early.increment() }
+            }
+            if isOurs { ours.enqueue(below) } else { other.addOperation(below) }
+            above.start()
         }
-        below.addDependency(above)
-        let (early, calls) = (Counter(), Counter())
-        below.onChange { [weak below] event in
-            guard event == .ready, let below, calls.increment() == 1 else { return }
-            below.addDependency(second)
-            second.start()
-            if begun.isGiven(within: 0.2) { early.increment() }
+
+        func expectToEnd() async throws {
+            #expect(try await below.wait(timeout: .seconds(20))?.get() == 2)
+            #expect(early.value == 0)
         }
-        if isOurs { ours.enqueue(below) } else { other.addOperation(below) }
-        above.start()
-        #expect(try await below.wait(timeout: .seconds(20))?.get() == 2)
-        #expect(early.value == 0 && calls.value == 2)
     }
 
-    // The handler of `.ready` adds a dependency that had finished, or one that has not.
+    // The dependency ends before the handler does: two announcements are under way.
+    @Test(arguments: [false, true])
+    func anAnnouncementWithinAnotherDoesNotEndIt(isOurs: Bool) async throws {
+        let second = AsyncOperation<Int> { 1 }
+        let announced = Announced(isOurs: isOurs) { below in
+            below.addDependency(second)
+            second.start()
+        }
+        try await announced.expectToEnd()
+        #expect(announced.calls.value == 2)
+    }
+
+    // One that had finished, or one that has not.
     @Test(arguments: [false, true], [false, true])
     func aDependencyAddedWhileReadinessIsAnnouncedIsWaitedFor(isOurs: Bool, hasFinished: Bool) async throws {
-        let (begun, ours, other) = (Handshake(), InterlockQueue(), OperationQueue())
-        let (above, late) = (AsyncOperation<Int> { 1 }, AsyncOperation<Int> { 1 })
+        let late = AsyncOperation<Int> { 1 }
         if hasFinished { late.start() }
-        let below = AsyncOperation<Int> {
-            begun.give()
-            return 2
-        }
-        below.addDependency(above)
-        let (early, calls) = (Counter(), Counter())
-        below.onChange { [weak below] event in
-            guard event == .ready, let below, calls.increment() == 1 else { return }
-            below.addDependency(late)
-            if begun.isGiven(within: 0.2) { early.increment() }
-        }
-        if isOurs { ours.enqueue(below) } else { other.addOperation(below) }
-        above.start()
+        let announced = Announced(isOurs: isOurs) { $0.addDependency(late) }
         if !hasFinished {
-            if begun.isGiven(within: 0.2) { early.increment() }
+            if announced.begun.isGiven(within: 0.2) { announced.early.increment() }
             late.start()
         }
-        #expect(try await below.wait(timeout: .seconds(20))?.get() == 2)
-        #expect(early.value == 0)
+        try await announced.expectToEnd()
     }
 
     @Test(arguments: [false, true])
