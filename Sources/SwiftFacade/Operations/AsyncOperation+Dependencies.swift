@@ -27,22 +27,18 @@ extension AsyncOperation {
         var walk = DependencyGraph.Walk()
         let added: (DependencyGate, DependencyProxy?)? = DependencyGraph.lock.withLock { graph in
             graph.forgetRetired()
-            let (phase, known, isDependedUpon, readyIn) = record.withLock { record in
-                (record.phase, record.hasEdge(to: dependency), record.isDependedUpon, record.readyIn)
+            let (reason, known, isDependedUpon) = record.withLock { record in
+                (record.noLongerWaits, record.hasEdge(to: dependency), record.isDependedUpon)
             }
             var name: String { misuseName(dependency.name, of: dependency) }
-            if phase != .waiting {
+            func refuse(_ reason: String?) {
+                guard let reason else { return }
                 let sentence =
-                    "it has started, too late to wait for \(name); add dependencies before the queue gets it"
+                    "\(reason), too late to wait for \(name); add dependencies before the queue gets it"
                 misuse("Operation.addDependency", displayName, sentence)
             }
+            refuse(reason)
             if known { return nil }
-            if let readyIn {
-                let sentence =
-                    "it is ready in the queue \(readyIn.core.name), too late to wait for \(name); add dependencies before "
-                    + "the queue gets it"
-                misuse("Operation.addDependency", displayName, sentence)
-            }
             let upstream = gated?.vertexAsDependency(in: &graph.order)
             // What has finished needs none.
             let downstream = gated != nil && upstream == nil ? nil : vertex(in: &graph.order)
@@ -65,7 +61,12 @@ extension AsyncOperation {
                 graph.foreign.add(dependency, waitedForBy: .gate(gate), at: downstream, &graph.order, &walk)
             }
             let order = graph.addChecked(edge, &walk)
-            return (gate, record.withLock { $0.shut(.init(source: dependency, gate: gate, order: order)) })
+            // It may have become ready meanwhile.
+            let (reasonNow, proxy) = record.withLock {
+                ($0.noLongerWaits, $0.shut(.init(source: dependency, gate: gate, order: order)))
+            }
+            refuse(reasonNow)
+            return (gate, proxy)
         }
         // Not freed under the lock.
         withExtendedLifetime(walk) {}

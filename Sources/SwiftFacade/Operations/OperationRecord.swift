@@ -76,8 +76,8 @@ struct OperationRecord {
     private var hasWaited = false
     private var isRechecking = false
     private var shutGates = 0
-    /// Whether it has waited since it was last ready.
-    private var waits = false
+    /// Since it was last ready a gate has opened that it had to wait for.
+    private var hasPassedGate = false
     /// How often the last gate has opened, and its listeners do not know yet.
     private var unannounced = 0
     /// Whether it came to `starting`.
@@ -248,8 +248,6 @@ struct OperationRecord {
     struct Listeners {
         var hooks: [@Sendable (OperationEvent) -> Void]
         var observation: Observation?
-
-        var isEmpty: Bool { hooks.isEmpty && observation == nil }
     }
 
     var listeners: Listeners { Listeners(hooks: held.stateHooks, observation: held.observation) }
@@ -277,8 +275,12 @@ struct OperationRecord {
     var mayStart: Bool { shutGates == 0 || isCancelled }
     /// A queue may start it: what listens knows that it is ready.
     var isFree: Bool { shutGates + unannounced == 0 || isCancelled }
-    /// The queue of this module that has it, and was or is being notified that it is ready.
-    var readyIn: WorkNode? { isFree && !isCancelled ? held.queue as? WorkNode : nil }
+    /// Why it waits for nothing more. A queue of this module that has it was or is being notified that it is ready.
+    var noLongerWaits: String? {
+        if phase != .waiting { return "it has started" }
+        guard isFree, !isCancelled, let node = held.queue as? WorkNode else { return nil }
+        return "it is ready in the queue \(node.core.name)"
+    }
     /// The sources of the edges, where they are many.
     private var sources: Set<ObjectIdentifier>?
 
@@ -325,11 +327,11 @@ struct OperationRecord {
         gate.isOpen = true
         if let error, phase == .waiting, ending == nil, !isCancelled { ending = .failure(error) }
         shutGates -= 1
-        waits = waits || !isNew
+        hasPassedGate = hasPassedGate || !isNew
         if shutGates != 0 { return nil }
-        let wasWaiting = waits
-        waits = false
-        if !wasWaiting || phase != .waiting || listeners.isEmpty { return .notify(takeProxy()) }
+        defer { hasPassedGate = false }
+        let hasListeners = !held.stateHooks.isEmpty || held.observation != nil
+        if !hasPassedGate || phase != .waiting || !hasListeners { return .notify(takeProxy()) }
         unannounced += 1
         return .announce(listeners)
     }

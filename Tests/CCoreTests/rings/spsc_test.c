@@ -100,6 +100,31 @@ TEST(a_side_backs_off_by_what_its_probe_found) {
     ilk_spsc_destroy(ring);
 }
 
+/* Alone and one behind the other, around a ring whose capacity is a power of two, and one whose is not. */
+TEST(elements_of_every_size_come_out_as_they_were) {
+    enum { MOST = 24 };
+    for (size_t size = 1; size <= MOST; size++) {
+        ilk_spsc *ring = NULL;
+        check_equal(ilk_spsc_create(&ring, size % 2 == 0 ? 4 : 3, size), ILK_OK);
+        unsigned char in[MOST], out[MOST];
+        for (unsigned round = 0; round < 20; round++) {
+            const unsigned count = 1 + round % 3;
+            for (unsigned i = 0; i < count; i++) {
+                memset(in, (int)(round * 3 + i), sizeof in);
+                check(ilk_spsc_try_push(ring, in, size));
+            }
+            for (unsigned i = 0; i < count; i++) {
+                memset(in, (int)(round * 3 + i), sizeof in);
+                memset(out, 0xEE, sizeof out);
+                check(ilk_spsc_try_pop(ring, out, size));
+                check(memcmp(in, out, size) == 0);
+                check(size == MOST || out[size] == 0xEE);
+            }
+        }
+        ilk_spsc_destroy(ring);
+    }
+}
+
 /* ---- In place ---- */
 /* contract: ilk_spsc_commit, ilk_spsc_count */
 TEST(a_commit_may_push_fewer_or_none) {

@@ -441,6 +441,25 @@ TEST(signals_do_not_move_the_deadline) {
     }
 }
 
+/* Untimed waits go on through signals too. */
+/* contract: rwlock.D */
+TEST(signals_do_not_end_a_wait) {
+    thread_allow_interrupts();
+    ilk_rwlock lock = ILK_RWLOCK_INIT;
+    struct actor holder, waiter;
+    actor_enter(&holder, &lock, WRITE);
+    actor_queue(&waiter, &lock, READ, NULL);
+    for (int i = 0; i < 100; i++) {
+        thread_interrupt(&waiter.thread);
+        thread_await_sleep(&waiter.thread);
+        check(!actor_is_inside(&waiter));
+    }
+    actor_leave(&holder);
+    actor_await_inside(&waiter);
+    actor_leave(&waiter);
+    check_free(&lock);
+}
+
 TEST(a_wait_is_not_a_cancellation_point) {
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     struct actor holder, waiter;

@@ -9,7 +9,7 @@ import Testing
 struct ArrayConformance {
     @Test(arguments: Subjects.arrays)
     func appendsOfManyThreadsAreAllThereAndInOrder(_ subject: ArraySubject) async throws {
-        let (threads, each) = (4, 1_000)
+        let (threads, each) = (4, 2_000)
         let ledger = Ledger()
         let array = subject.make()
         let crew = Crew()
@@ -54,7 +54,7 @@ struct ArrayConformance {
 
     @Test(arguments: Subjects.arrays)
     func aWritingSectionIsOneStep(_ subject: ArraySubject) async throws {
-        let (threads, each) = (4, 1_000)
+        let (threads, each) = (4, 2_000)
         let ledger = Ledger()
         let array = subject.make()
         let crew = Crew()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Scenario 10: order of threads and tasks, limits, cancellation; permits are neither lost nor made. The conformance
-// suite tests the counter, the hand-off, a signal of several, and the race of a signal and a deadline.
+// suite tests the counter and the hand-off.
 
 import Interlock
 import Synchronization
@@ -39,6 +39,26 @@ import Testing
         threads.forEach { $0.join() }
         #expect(order.snapshot == Array(0..<8))
         #expect(semaphore.value == 1)
+    }
+
+    @Test func signallingSeveralServesExactlyThatManyAndKeepsTheRest() {
+        let semaphore = FIFOSemaphore(permits: 0)
+        let served = Atomic<Int>(0)
+        let threads = (0..<3).map { _ in
+            TestThread {
+                semaphore.wait()
+                served.add(1, ordering: .relaxed)
+            }
+        }
+        #expect(eventually { semaphore.value == -3 })
+        semaphore.signal(0)
+        #expect(semaphore.value == -3)
+        semaphore.signal(2)
+        #expect(eventually { served.load(ordering: .relaxed) == 2 })
+        #expect(semaphore.value == -1)
+        semaphore.signal(5)
+        threads.forEach { $0.join() }
+        #expect(semaphore.value == 4)
     }
 
     @Test func limitsAreKeptAndTheQueueForgetsWaitersThatTimedOut() async throws {
@@ -88,6 +108,35 @@ import Testing
             let got = await task.value
             #expect(semaphore.value == (got ? 0 : 1))
         }
+    }
+
+    /// waiter:    queued ── times out ─────────── rechecks: granted after all, or out of the queue
+    /// signaller:    sees it queued ── grants
+    ///
+    /// The waiter's deadline has always passed, so that each of its rounds goes through the middle of this.
+    @Test func aTimeoutRacingASignalLosesNoPermit() {
+        let semaphore = FIFOSemaphore(permits: 0)
+        let taken = Atomic<Int>(0)
+        let given = Atomic<Int>(0)
+        let done = Atomic<Bool>(false)
+        onThreads(2) { thread in
+            if thread == 0 {
+                let past = ContinuousClock.now
+                for _ in 0..<50_000 where semaphore.wait(until: past) {
+                    taken.add(1, ordering: .relaxed)
+                }
+                done.store(true, ordering: .releasing)
+            } else {
+                while !done.load(ordering: .acquiring) {
+                    if semaphore.value < 0 {
+                        semaphore.signal()
+                        given.add(1, ordering: .relaxed)
+                    }
+                }
+            }
+        }
+        #expect(given.load(ordering: .relaxed) > 0)
+        #expect(taken.load(ordering: .relaxed) + semaphore.value == given.load(ordering: .relaxed))
     }
 
     @Test func fifteenDownloadsWithThreePermitsNeverExceedThree() async throws {

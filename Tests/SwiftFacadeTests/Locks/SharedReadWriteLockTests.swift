@@ -15,14 +15,22 @@ import Testing
         #expect(counts.withReadLock { $0 } == [0: 1_000, 1: 1_000, 2: 1_000, 3: 1_000])
     }
 
-    @Test func whileItIsHeldTheLockItselfIs() {
+    @Test func whileItIsHeldTheLimitedFormsAnswerNil() {
         let shared = SharedReadWriteLock(1)
         let writer = LockHolder { section in shared.withWriteLock { _ in section() } }
         #expect(shared.lock.withReadLockIfAvailable { $0 } == nil)
         #expect(shared.lock.withWriteLockIfAvailable { $0 } == nil)
+        #expect(shared.lock.withReadLock(timeout: .milliseconds(1)) { $0 } == nil)
+        #expect(shared.lock.withWriteLock(timeout: .milliseconds(1)) { $0 } == nil)
+        #expect(shared.lock.withReadLock(until: .now) { $0 } == nil)
+        #expect(shared.lock.withWriteLock(until: .now) { $0 } == nil)
         writer.letGo()
         #expect(shared.lock.withReadLockIfAvailable { $0 } == 1)
         #expect(shared.lock.withWriteLockIfAvailable { $0 } == 1)
+        #expect(shared.lock.withReadLock(timeout: .seconds(30)) { $0 } == 1)
+        #expect(shared.lock.withWriteLock(timeout: .seconds(30)) { $0 } == 1)
+        #expect(shared.lock.withReadLock(until: .now + .seconds(30)) { $0 } == 1)
+        #expect(shared.lock.withWriteLock(until: .now + .seconds(30)) { $0 } == 1)
     }
 
     @Test func readersRunBesideOneAnother() {

@@ -121,8 +121,8 @@ private struct ReleasedClock: Clock {
     /// `below` waits for `above` in a queue. While its first `.ready` is announced, `change` is called, and its work
     /// must not begin.
     private struct Announced {
-        let (begun, early, calls) = (Handshake(), Counter(), Counter())
-        let (ours, other) = (InterlockQueue(), OperationQueue())
+        let begun = Handshake(), early = Counter(), calls = Counter()
+        let ours = InterlockQueue(), other = OperationQueue()
         let above = AsyncOperation<Int> { 1 }
         let below: AsyncOperation<Int>
 

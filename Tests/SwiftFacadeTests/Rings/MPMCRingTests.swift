@@ -1,20 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The MPMC ring through the facade: balanced lifetimes, overwriting, batches, waits. The conformance suite tests
-// capacities, the order of elements, and a close beside the waiters.
+// The MPMC ring through the facade: capacities, balanced lifetimes, overwriting, batches, waits. The conformance suite
+// tests the order of elements, also beside a close.
 
-import Foundation
 import Interlock
 import Testing
 
 @Suite struct MPMCRingTests {
     // contract: MPMCRing, RingError, SPSCRing
-    @Test func sizesThatCannotBeAreErrors() {
+    /// Those that the conformance suite leaves out.
+    @Test func capacitiesAreHonouredExactly() throws {
+        for capacity in [5, 8, 1_024] {
+            let ring = try MPMCRing<UInt16>(capacity: capacity)
+            for _ in 0..<3 {
+                for value in 0..<capacity { #expect(ring.tryPush(UInt16(value)).isPushed) }
+                #expect(!ring.tryPush(0).isPushed && ring.count == capacity && ring.capacity == capacity)
+                for value in 0..<capacity { #expect(ring.tryPop() == UInt16(value)) }
+                #expect(ring.tryPop() == nil)
+            }
+        }
         #expect(throws: RingError.invalidCapacity(0)) { try MPMCRing<Int>(capacity: 0) }
         #expect(throws: RingError.invalidCapacity(-1)) { try MPMCRing<Int>(capacity: -1) }
         #expect(throws: RingError.invalidCapacity(.max)) { try MPMCRing<Int>(capacity: .max) }
     }
     // contract: MPMCRing, PushResult, SPSCRing
+    // contract: PushResult
     @Test func everyLifetimeIsBalanced() throws {
         let counter = LifetimeCounter()
         do {
@@ -84,27 +94,6 @@ import Testing
         span.removeAll()
         #expect(counter.living == 0 && ring.tryPop(into: &span) == 0)
     }
-
-    /// They sleep by then, or come later: all are answered.
-    @Test(arguments: [0, 1_000, 30_000])
-    func closingWakesEveryWaiter(microseconds: UInt32) throws {
-        let (empty, full) = (try MPMCRing<Int>(capacity: 1), try MPMCRing<Int>(capacity: 1))
-        #expect(full.tryPush(0).isPushed)
-        let threads = (0..<6).map { thread in
-            TestThread {
-                if thread < 3 {
-                    #expect((try? empty.pop()) == nil)
-                } else {
-                    #expect(full.push(thread) == .closed(thread))
-                }
-            }
-        }
-        usleep(microseconds)
-        empty.close()
-        full.close()
-        threads.forEach { $0.join() }
-    }
-
     // contract: PushResult, PopResult
     @Test func waitsEndInTime() throws {
         let ring = try MPMCRing<Int>(capacity: 1)
@@ -119,5 +108,22 @@ import Testing
         ring.close()
         #expect(ring.tryPush(3) == .closed(3) && ring.push(3, timeout: .zero) == .closed(3) && ring.isClosed)
         #expect(try ring.pop(timeout: limit) == .closed)
+    }
+
+    @Test func closingWakesEveryWaiter() throws {
+        let (empty, full) = (try MPMCRing<Int>(capacity: 1), try MPMCRing<Int>(capacity: 1))
+        #expect(full.tryPush(0).isPushed)
+        let threads = (0..<6).map { thread in
+            TestThread {
+                if thread < 3 {
+                    #expect((try? empty.pop()) == nil)
+                } else {
+                    #expect(full.push(thread) == .closed(thread))
+                }
+            }
+        }
+        empty.close()
+        full.close()
+        threads.forEach { $0.join() }
     }
 }

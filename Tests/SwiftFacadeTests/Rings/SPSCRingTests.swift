@@ -1,20 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The SPSC ring through the facade: balanced lifetimes, batches in place, waits, closing. The conformance suite tests
-// capacities and the order of elements, Support/WrongProgramTests has the programs that do not compile.
+// The SPSC ring through the facade: capacities, balanced lifetimes, batches in place, waits, closing. The conformance
+// suite tests the order of elements, Support/WrongProgramTests has the programs that do not compile.
 
 import Interlock
 import Testing
 
 @Suite struct SPSCRingTests {
     // contract: MPMCRing, RingError, SPSCRing
-    @Test func bothEndsHaveTheCountAndTheCapacity() throws {
-        try SPSCRing<Int>(capacity: 5).split { producer, consumer in
-            for count in 0...5 {
-                #expect(producer.count == count && consumer.count == count)
-                #expect(producer.tryPush(count).isPushed == (count < 5))
+    /// By the count of both ends.
+    @Test func capacitiesAreHonouredExactly() throws {
+        for capacity in [1, 2, 3, 5, 8, 1_000] {
+            try SPSCRing<UInt16>(capacity: capacity).split { producer, consumer in
+                for _ in 0..<3 {
+                    for value in 0..<capacity { #expect(producer.tryPush(UInt16(value)).isPushed == true) }
+                    #expect(producer.tryPush(0).isPushed == false)
+                    #expect(producer.count == capacity && consumer.count == capacity)
+                    for value in 0..<capacity { #expect(consumer.tryPop() == UInt16(value)) }
+                    #expect(consumer.tryPop() == nil)
+                }
+                #expect(producer.capacity == capacity)
             }
-            #expect(producer.capacity == 5 && consumer.capacity == 5)
         }
     }
     // contract: MPMCRing, RingError, SPSCRing
