@@ -60,7 +60,8 @@ extension AsyncOperation {
     /// `.cancelled` and `.ready` may come at any point, also after the end with which they race.
     ///
     /// `.ready` comes each time the operation had to wait and need not any longer: not at all if it never had to. A
-    /// queue starts it after that; where it is started by hand meanwhile, handlers may learn of the beginning first.
+    /// queue starts it after that; where it is started by hand meanwhile, handlers may learn of that and of the end
+    /// first.
     public final func onChange(_ handler: @escaping @Sendable (OperationEvent) -> Void) {
         record.withLock { if !$0.hasEnded { $0.held.stateHooks.append(handler) } }
     }

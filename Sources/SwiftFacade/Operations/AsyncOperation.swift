@@ -257,9 +257,10 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
 
     /// Makes this operation wait until `dependency` has finished, in whatever queue either is.
     ///
-    /// To be called before the start; for an operation in an ``InterlockQueue``, while it still waits for another. A
-    /// second call for the same dependency changes nothing. Misuse: a dependency that would close a cycle, reported
-    /// with the names of all in it (``cycle(byDependingOn:)`` asks first), and one added later.
+    /// To be called before the start; for an operation in an ``InterlockQueue``, while it still waits for another, or
+    /// by a handler of its `.ready`. A second call for the same dependency changes nothing. Misuse: a dependency that
+    /// would close a cycle, reported with the names of all in it (``cycle(byDependingOn:)`` asks first), and a call
+    /// that comes later.
     ///
     /// Takes a lock of the process for the search, and under it asks operations of other classes for `isFinished` and
     /// `dependencies`: their overrides must not add dependencies.

@@ -14,7 +14,7 @@ extension SingleFlightCache {
     ///
     /// - Parameters:
     ///   - delivery: Where `completion` runs, by default the main queue, which needs a program that drains it.
-    ///   - compute: Computes the value; called once while it is missing, not by this call. May throw.
+    ///   - compute: Computes the value; called at most once, not by this call. May throw.
     ///   - completion: Called once, later and never inside this call, with the value, or with what the computation
     ///     throws, or a kept failure.
     public func value(

@@ -57,7 +57,10 @@ extension AsyncOperation {
 
     /// Runs a closure after other operations, whose outputs it does not take. The operation depends on each of them, in
     /// whatever queue it is. Where one failed or was cancelled, the closure does not run and the operation fails with
-    /// that error, the first in order; unless the input says otherwise (``substituting(_:)``, ``asResult``).
+    /// that error, the first in order; unless the input says otherwise (``substituting(_:)``, ``asResult``). An input
+    /// whose dependency was removed fails it with ``OperationInputMissing``.
+    ///
+    /// - Parameter body: runs on the thread of the operation's queue.
     public convenience init<each Input: OperationUpstream>(
         name: String? = nil,
         after inputs: repeat each Input,
@@ -70,7 +73,9 @@ extension AsyncOperation {
     /// them, in whatever queue it is. Where one failed or was cancelled, the closure does not run and the operation
     /// fails with that error, the first in order; unless the input says otherwise (``substituting(_:)``, ``asResult``).
     ///
-    /// - Parameter priority: the priority of the task the closure runs in.
+    /// - Parameters:
+    ///   - priority: the priority of the task the closure runs in.
+    ///   - body: its task is cancelled with the operation.
     public convenience init<each Input: OperationUpstream>(
         name: String? = nil,
         priority: TaskPriority? = nil,

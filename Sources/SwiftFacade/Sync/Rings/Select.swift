@@ -103,8 +103,8 @@ public final class Select {
     /// Runs the closure of a member that is ready; blocks the thread until one is.
     ///
     /// - Returns: `.served`, `.woken` or `.ended`.
-    /// - Throws: What the closure throws; the select goes on. Instead of `.ended`, the first error that one of the
-    ///   rings was closed with.
+    /// - Throws: What the closure throws; the select goes on. Instead of `.ended`, the error of the first ring that has
+    ///   ended with one.
     /// - Complexity: O(members that may be ready). Calls `ilk_wait_set_wait_until`.
     @available(*, noasync, message: "it blocks the thread; use `try await next`")
     public func next() throws -> Outcome {
@@ -115,8 +115,8 @@ public final class Select {
     /// deadline it still runs one that is ready: ask the clock where members may stay ready.
     ///
     /// - Returns: `.served`, `.woken`, `.timedOut` or `.ended`.
-    /// - Throws: What the closure throws; the select goes on. Instead of `.ended`, the first error that one of the
-    ///   rings was closed with.
+    /// - Throws: What the closure throws; the select goes on. Instead of `.ended`, the error of the first ring that has
+    ///   ended with one.
     @available(*, noasync, message: "it blocks the thread; use `try await next`")
     public func next(until deadline: ContinuousClock.Instant) throws -> Outcome {
         try block(until: InterlockSync.deadline(at: deadline))
@@ -125,8 +125,8 @@ public final class Select {
     /// Runs the closure of a member that is ready; blocks the thread while none is, for `timeout` at most.
     ///
     /// - Returns: `.served`, `.woken`, `.timedOut` or `.ended`.
-    /// - Throws: What the closure throws; the select goes on. Instead of `.ended`, the first error that one of the
-    ///   rings was closed with.
+    /// - Throws: What the closure throws; the select goes on. Instead of `.ended`, the error of the first ring that has
+    ///   ended with one.
     @available(*, noasync, message: "it blocks the thread; use `try await next`")
     public func next(timeout: Duration) throws -> Outcome {
         try block(until: InterlockSync.deadline(in: timeout))
@@ -145,8 +145,8 @@ public final class Select {
     ///
     /// - Returns: `.served`, `.woken` or `.ended`.
     /// - Throws: `CancellationError` if the task is cancelled: nothing has been taken then, and no closure has run.
-    ///   What the closure throws; the select goes on. Instead of `.ended`, the first error that one of the rings was
-    ///   closed with.
+    ///   What the closure throws; the select goes on. Instead of `.ended`, the error of the first ring that has ended
+    ///   with one.
     public func next(isolation: isolated (any Actor)? = #isolation) async throws -> Outcome {
         try await suspendOrThrow(isolation: isolation, until: nil)
     }
@@ -156,8 +156,8 @@ public final class Select {
     ///
     /// - Returns: `.served`, `.woken`, `.timedOut` or `.ended`.
     /// - Throws: `CancellationError` if the task is cancelled: nothing has been taken then, and no closure has run.
-    ///   What the closure throws; the select goes on. Instead of `.ended`, the first error that one of the rings was
-    ///   closed with.
+    ///   What the closure throws; the select goes on. Instead of `.ended`, the error of the first ring that has ended
+    ///   with one.
     public func next(
         isolation: isolated (any Actor)? = #isolation,
         until deadline: ContinuousClock.Instant
@@ -169,8 +169,8 @@ public final class Select {
     ///
     /// - Returns: `.served`, `.woken`, `.timedOut` or `.ended`.
     /// - Throws: `CancellationError` if the task is cancelled: nothing has been taken then, and no closure has run.
-    ///   What the closure throws; the select goes on. Instead of `.ended`, the first error that one of the rings was
-    ///   closed with.
+    ///   What the closure throws; the select goes on. Instead of `.ended`, the error of the first ring that has ended
+    ///   with one.
     public func next(
         isolation: isolated (any Actor)? = #isolation,
         timeout: Duration
