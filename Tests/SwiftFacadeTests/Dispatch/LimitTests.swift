@@ -63,8 +63,7 @@ import Interlock
             (end, hold) = limit()
             #expect(pool.submit(hold))
             await begun.taken()
-            let run = SuspendingRun<Int>({ ran.increment() }, before: end)
-            #expect(try await run.wait(on: pool.core, ILK_PRIORITY_NORMAL) == nil)
+            #expect(try await pool.value(.normal, end) { ran.increment() } == nil)
             (end, hold) = limit()
             runner.submit(hold)
             await begun.taken()
@@ -83,8 +82,7 @@ import Interlock
                     while !hasPassed(end) {}
                 }
                 begun.take()
-                let run = BlockingRun<Int, Never>({ ran.increment() }, before: end)
-                return (isHeld, run.wait(on: pool.core, ILK_PRIORITY_NORMAL) == nil)
+                return (isHeld, pool.outcome(.normal, end) { ran.increment() } == nil)
             }
             #expect(blocked.0 && blocked.1)
         }

@@ -199,24 +199,19 @@ import Interlock
     @Test func workOfACancelledTaskThatHasNotBegunNeverRunsAndIsReleased() async throws {
         let held = try HeldPool()
         let (ran, freed) = (Counter(), Counter())
-        let run: SuspendingRun<Int>
+        let run: AwaitedRun
         do {
             let tracked = Tracked(freed: freed)
-            run = SuspendingRun(
-                {
-                    tracked.touch()
-                    return ran.increment()
-                },
-                before: nil
-            )
+            run = AwaitedRun(before: nil) {
+                tracked.touch()
+                ran.increment()
+            }
         }
-        let task = Task { [core = held.pool.core] in
-            try await run.wait(on: core, ILK_PRIORITY_NORMAL)
-        }
-        await eventually("it is submitted, and the task waits") { run.result.waiterCount == 1 }
+        let task = Task { [pool = held.pool] in await pool.suspend(for: run, .normal) }
+        await eventually("it is submitted, and the task waits") { run.isAwaited }
         #expect(freed.value == 0)
         task.cancel()
-        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(await task.value == .cancelled)
         #expect(freed.value == 1, "released before the pool comes to it")
         try await held.finish()
         #expect(ran.value == 0)
@@ -227,16 +222,16 @@ import Interlock
         // Set by the task, and read after its end.
         final class Submitted: @unchecked Sendable { weak var object: (any PoolObject)? }
         let held = try HeldPool()
-        let core = held.pool.core
+        let pool = held.pool
         let run = Submitted()
         let running = Task {
             await untilCancelled()
-            let submitted = SuspendingRun({ 1 }, before: nil)
+            let submitted = AwaitedRun(before: nil) {}
             run.object = submitted
-            _ = try await submitted.wait(on: core, ILK_PRIORITY_NORMAL)
+            return await pool.suspend(for: submitted, .normal)
         }
         running.cancel()
-        await #expect(throws: CancellationError.self) { try await running.value }
+        #expect(await running.value == .cancelled)
         #expect(run.object == nil, "the pool has no job of it")
         held.release()
     }

@@ -4,6 +4,7 @@
 // the compiler picks the form.
 
 import Dispatch
+import InterlockPool
 import InterlockSync
 
 extension GCD {
@@ -75,14 +76,22 @@ extension GCD {
         until deadline: ContinuousClock.Instant?,
         _ work: @escaping @Sendable () throws -> Value
     ) async throws -> Value? {
-        let awaited = AwaitedResult<Value>()
+        let result = AwaitedResult<Result<Value, any Error>>()
         // Work that has not run by its end never will.
-        defer { awaited.place.deallocate() }
-        let run = AwaitedRun { awaited.place.initialize(to: Result(catching: work)) }
-        switch await run.end(on: queue, until: deadline) {
-        case .ran: return try awaited.place.move().get()
+        defer { result.place.deallocate() }
+        let run = AwaitedRun(before: deadline) { result.place.initialize(to: Result(catching: work)) }
+        switch await suspend(for: run, on: queue) {
+        case .ran: return try result.place.move().get()
         case .cancelled: throw CancellationError()
-        case .late: return nil
+        case .late, .closed: return nil
+        }
+    }
+
+    @usableFromInline
+    static func suspend(for run: AwaitedRun, on queue: DispatchQueue) async -> AwaitedRun.End {
+        await run.suspend {
+            queue.async { QueueTag.running(on: queue, run.run) }
+            return true
         }
     }
 }

@@ -11,21 +11,26 @@ import CInterlock
 @usableFromInline
 struct CacheState<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
     @usableFromInline var values = SieveStore<Key, Value>()
-    var failures = SieveStore<Key, any Error>()
+    @usableFromInline var failures = SieveStore<Key, any Error>()
     /// The computations whose results will be kept.
-    var flights: [Key: Flight<Value>] = [:]
+    @usableFromInline var flights: [Key: Flight<Value>] = [:]
 
-    private let limits: CacheLimits
+    @usableFromInline let limits: CacheLimits
 
     init(_ limits: CacheLimits) { self.limits = limits }
 
     /// What is taken out in one call. Declared before the lock is taken, it is released after it.
+    @usableFromInline
     struct Removed: ~Copyable {
-        var values = RemovedNodes<Key, Value>()
-        var failures = RemovedNodes<Key, any Error>()
+        @usableFromInline var values = RemovedNodes<Key, Value>()
+        @usableFromInline var failures = RemovedNodes<Key, any Error>()
+
+        @inlinable
+        init() {}
     }
 
     /// The value of `key`, or its failure; what is too old is taken out.
+    @inlinable
     mutating func result(
         forKey key: Key,
         at time: Duration,
@@ -48,6 +53,7 @@ struct CacheState<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
     }
 
     /// Keeps a value for a key that has none, unless the limits forbid it.
+    @inlinable
     mutating func insert(_ node: SieveStore<Key, Value>.Node, at time: Duration, _ removed: inout Removed) {
         guard limits.capacity > 0, node.pointee.cost <= limits.cost else { return removed.values.add(node) }
         while values.count >= limits.capacity || values.totalCost > limits.cost - node.pointee.cost {
@@ -57,6 +63,7 @@ struct CacheState<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
     }
 
     /// Keeps the failure of a key that has none.
+    @inlinable
     mutating func insertFailure(
         _ node: SieveStore<Key, any Error>.Node,
         at time: Duration,
@@ -70,6 +77,7 @@ struct CacheState<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
     }
 
     /// Takes out what is kept for `key`; returns the node of a value.
+    @inlinable
     mutating func remove(_ key: Key, _ removed: inout Removed) -> SieveStore<Key, Value>.Node? {
         if let node = failures.take(key) { removed.failures.add(node) }
         guard let node = values.take(key) else { return nil }
@@ -95,6 +103,7 @@ struct CacheState<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
     }
 
     /// Replaces what is kept for `key`; returns the value that was, unless it was too old.
+    @inlinable
     mutating func replace(
         _ key: Key,
         with node: SieveStore<Key, Value>.Node?,
@@ -113,4 +122,8 @@ struct CacheState<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
 extension CacheState: Sendable {}
 
 /// How much is kept, and for how long.
-struct CacheLimits: Sendable { let capacity: Int, cost: Int, maximumAge: Duration?, failureAge: Duration? }
+@usableFromInline
+struct CacheLimits: Sendable {
+    @usableFromInline let capacity: Int, cost: Int
+    @usableFromInline let maximumAge: Duration?, failureAge: Duration?
+}

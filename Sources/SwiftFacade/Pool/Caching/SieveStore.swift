@@ -20,21 +20,23 @@ import CInterlock
 @usableFromInline
 struct SieveNode<Key, Payload> {
     // First: its address is that of the node.
-    private var visited = ilk__visited()
-    let key: Key
+    @usableFromInline var visited = ilk__visited()
+    @usableFromInline let key: Key
     @usableFromInline let payload: Payload
     @usableFromInline let born: Duration
-    let cost: Int
-    fileprivate(set) var older: UnsafeMutablePointer<SieveNode>?
-    fileprivate(set) var newer: UnsafeMutablePointer<SieveNode>?
+    @usableFromInline let cost: Int
+    @usableFromInline var older: UnsafeMutablePointer<SieveNode>?
+    @usableFromInline var newer: UnsafeMutablePointer<SieveNode>?
 
-    private init(_ key: Key, _ payload: Payload, _ born: Duration, _ cost: Int) {
+    @inlinable
+    init(_ key: Key, _ payload: Payload, _ born: Duration, _ cost: Int) {
         self.key = key
         self.payload = payload
         self.born = born
         self.cost = cost
     }
 
+    @inlinable
     static func allocate(
         _ key: Key,
         _ payload: Payload,
@@ -64,16 +66,22 @@ extension UnsafeMutablePointer {
 }
 
 /// Nodes that were taken out, released with this.
+@usableFromInline
 struct RemovedNodes<Key, Payload>: ~Copyable {
-    private var first: UnsafeMutablePointer<SieveNode<Key, Payload>>?
-    private(set) var count = 0
+    @usableFromInline var first: UnsafeMutablePointer<SieveNode<Key, Payload>>?
+    @usableFromInline var count = 0
 
+    @inlinable
+    init() {}
+
+    @inlinable
     mutating func add(_ node: UnsafeMutablePointer<SieveNode<Key, Payload>>) {
         node.pointee.newer = first
         first = node
         count += 1
     }
 
+    @inlinable
     deinit {
         var next = first
         while let node = next {
@@ -88,13 +96,13 @@ struct RemovedNodes<Key, Payload>: ~Copyable {
 struct SieveStore<Key: Hashable & Sendable, Payload: Sendable>: ~Copyable {
     @usableFromInline typealias Node = UnsafeMutablePointer<SieveNode<Key, Payload>>
 
-    @usableFromInline private(set) var nodes: [Key: Node] = [:]
-    private var oldest: Node?
-    private var newest: Node?
+    @usableFromInline var nodes: [Key: Node] = [:]
+    @usableFromInline var oldest: Node?
+    @usableFromInline var newest: Node?
     /// The next to be judged; `nil`: the oldest.
-    private var hand: Node?
+    @usableFromInline var hand: Node?
     /// The sum of the nodes' costs.
-    private(set) var totalCost = 0
+    @usableFromInline var totalCost = 0
 
     init() {}
 
@@ -107,9 +115,11 @@ struct SieveStore<Key: Hashable & Sendable, Payload: Sendable>: ~Copyable {
         }
     }
 
+    @inlinable
     var count: Int { nodes.count }
 
     /// Links a node whose key has none.
+    @inlinable
     mutating func insert(_ node: Node) {
         assert(nodes[node.pointee.key] == nil, "the thread that keeps a value has taken the old one out")
         nodes[node.pointee.key] = node
@@ -120,6 +130,7 @@ struct SieveStore<Key: Hashable & Sendable, Payload: Sendable>: ~Copyable {
         newest = node
     }
 
+    @inlinable
     mutating func take(_ key: Key) -> Node? {
         guard let node = nodes.removeValue(forKey: key) else { return nil }
         unlink(node)
@@ -128,6 +139,7 @@ struct SieveStore<Key: Hashable & Sendable, Payload: Sendable>: ~Copyable {
 
     /// Takes out the first node from the hand on that is without a mark, or older than `limit`. There is one: the
     /// second round meets no mark.
+    @inlinable
     mutating func evict(olderThan limit: Duration?, at time: Duration) -> Node {
         var node = hand ?? oldest!
         while ilk__visited_take(node.visited()), !node.isOlder(than: limit, at: time) {
@@ -159,7 +171,8 @@ struct SieveStore<Key: Hashable & Sendable, Payload: Sendable>: ~Copyable {
         }
     }
 
-    private mutating func unlink(_ node: Node) {
+    @inlinable
+    mutating func unlink(_ node: Node) {
         let (older, newer) = (node.pointee.older, node.pointee.newer)
         if hand == node { hand = newer }
         if let older { older.pointee.newer = newer } else { oldest = newer }

@@ -20,7 +20,7 @@ extension SingleFlightCache {
     // MARK: Waiting
 
     /// Starts or joins the computation, and suspends until it ends.
-    @usableFromInline
+    @inlinable
     func missingValue(
         forKey key: Key,
         until deadline: ContinuousClock.Instant?,
@@ -34,7 +34,9 @@ extension SingleFlightCache {
             throw SingleFlightTimedOut(key: key)
         case .join(let flight): return try await wait(for: flight, key, until: deadline)
         case .start(let flight):
-            let task = Task { await self.run(flight, key) }
+            let task = Task {
+                if let result = await flight.compute() { self.finish(flight, key, result) }
+            }
             // The first caller stays registered until its wait is over: the task is not read earlier.
             state.withWriteLock { _ in flight.task = task }
             return try await wait(for: flight, key, until: deadline)
@@ -42,7 +44,7 @@ extension SingleFlightCache {
     }
 
     /// Computes on this thread, or joins the computation and blocks until it ends.
-    @usableFromInline
+    @inlinable
     func missingValue(forKey key: Key, _ compute: () throws -> Value) throws -> Value {
         switch ask(key, nil, startsIfMissing: true) {
         case .kept(let result): return try result.get()
@@ -59,7 +61,7 @@ extension SingleFlightCache {
     }
 
     /// Has a thread of ``WorkerPool/blocking`` compute, or joins the computation, and blocks until it ends.
-    @usableFromInline
+    @inlinable
     func missingValue(
         forKey key: Key,
         until deadline: UInt64,
@@ -89,7 +91,8 @@ extension SingleFlightCache {
         }
     }
 
-    private func wait(
+    @inlinable
+    func wait(
         for flight: Flight<Value>,
         _ key: Key,
         until deadline: ContinuousClock.Instant?
@@ -107,7 +110,8 @@ extension SingleFlightCache {
         }
     }
 
-    private func block(for flight: Flight<Value>, _ key: Key, until deadline: UInt64) throws -> Value {
+    @inlinable
+    func block(for flight: Flight<Value>, _ key: Key, until deadline: UInt64) throws -> Value {
         let edge = try beginWaiting(for: flight, key)
         defer { FlightWaits.end(edge) }
         if flight.block(until: deadline) { return try flight.outcome.get() }
@@ -115,7 +119,8 @@ extension SingleFlightCache {
         throw SingleFlightTimedOut(key: key)
     }
 
-    private func beginWaiting(for flight: Flight<Value>, _ key: Key) throws(CircularComputation)
+    @inlinable
+    func beginWaiting(for flight: Flight<Value>, _ key: Key) throws(CircularComputation)
         -> FlightWaits.Edge?
     {
         do {
@@ -128,14 +133,16 @@ extension SingleFlightCache {
 
     // MARK: Under the lock
 
-    private enum Answer: Sendable {
+    @usableFromInline
+    enum Answer: Sendable {
         case kept(Result<Value, any Error>)
         case join(Flight<Value>)
         case start(Flight<Value>)
         case nothing
     }
 
-    private func ask(
+    @inlinable
+    func ask(
         _ key: Key,
         _ computation: Computation<Value>?,
         startsIfMissing: Bool,
@@ -160,7 +167,8 @@ extension SingleFlightCache {
 
     /// A waiter has gone without the result. With the last one the computation is given up, unless it is one that has
     /// begun on a thread.
-    private func leave(_ flight: Flight<Value>, _ key: Key) {
+    @inlinable
+    func leave(_ flight: Flight<Value>, _ key: Key) {
         let (task, unbegun) = state.withWriteLock { state -> (Task<Void, Never>?, Computation<Value>?) in
             flight.waiters -= 1
             guard flight.waiters == 0 else { return (nil, nil) }
@@ -174,7 +182,8 @@ extension SingleFlightCache {
         task?.cancel()
     }
 
-    private func finish(_ flight: Flight<Value>, _ key: Key, _ result: Result<Value, any Error>) {
+    @inlinable
+    func finish(_ flight: Flight<Value>, _ key: Key, _ result: Result<Value, any Error>) {
         let time = age()
         var removed = CacheState<Key, Value>.Removed()
         let (value, failure) = nodes(of: result, key, at: time)
@@ -195,7 +204,8 @@ extension SingleFlightCache {
         for delivery in deliveries { delivery(result) }
     }
 
-    private func nodes(
+    @inlinable
+    func nodes(
         of result: Result<Value, any Error>,
         _ key: Key,
         at time: Duration
@@ -208,24 +218,11 @@ extension SingleFlightCache {
         }
     }
 
-    // MARK: Computing
-
-    private func run(_ flight: Flight<Value>, _ key: Key) async {
-        guard case .suspending(let compute)? = flight.computation?.claim() else { return }
-        let result: Result<Value, any Error>
-        do {
-            result = .success(try await FlightWaits.$current.withValue(flight) { try await compute() })
-        } catch {
-            result = .failure(error)
-        }
-        finish(flight, key, result)
-    }
-
-    private func submit(_ flight: Flight<Value>, _ key: Key) {
+    @inlinable
+    func submit(_ flight: Flight<Value>, _ key: Key) {
         // Not refused: this pool is not closed.
         _ = WorkerPool.blocking.submit {
-            guard case .blocking(let compute)? = flight.computation?.claim() else { return }
-            self.finish(flight, key, FlightWaits.inside(flight) { Result { try compute() } })
+            if let result = flight.computeOnThread() { self.finish(flight, key, result) }
         }
     }
 

@@ -2,12 +2,15 @@
 //
 // Changing what a cache keeps. The change overtakes a computation under way.
 
+import InterlockSync
+
 extension SingleFlightCache {
     /// Keeps `value` for `key`, as if it had just been computed. A computation under way still answers its waiters, but
     /// its result is not kept. A kept failure goes. Thread-safe; blocks briefly.
     ///
     /// - Returns: The value that was kept before; `nil` if it was too old.
     /// - Complexity: O(1) and one key's hashing; and O(values removed) where room is needed.
+    @inlinable
     @discardableResult
     public func updateValue(_ value: Value, forKey key: Key) -> Value? {
         let time = age()
@@ -17,6 +20,7 @@ extension SingleFlightCache {
     }
 
     /// Forgets the value of `key`; the next question has it computed anew. Otherwise as ``updateValue(_:forKey:)``.
+    @inlinable
     @discardableResult
     public func removeValue(forKey key: Key) -> Value? {
         let time = age()

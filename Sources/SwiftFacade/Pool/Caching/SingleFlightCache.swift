@@ -53,7 +53,7 @@ public final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>:
     @usableFromInline let state: ReadWriteLock<CacheState<Key, Value>>
     /// The time since the cache was made, by its clock.
     @usableFromInline let age: @Sendable () -> Duration
-    private let cost: (@Sendable (Key, Value) -> Int)?
+    @usableFromInline let cost: (@Sendable (Key, Value) -> Int)?
 
     /// The most values kept.
     public let capacity: Int
@@ -122,8 +122,12 @@ public final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>:
         self.maximumAge = maximumAge
         self.failureAge = failureAge
         self.cost = cost
-        let start = maximumAge == nil && failureAge == nil ? nil : clock.now
-        age = { start?.duration(to: clock.now) ?? .zero }
+        if maximumAge == nil, failureAge == nil {
+            age = { .zero }
+        } else {
+            let start = clock.now
+            age = { start.duration(to: clock.now) }
+        }
         let limits = CacheLimits(
             capacity: capacity,
             cost: costLimit ?? .max,
@@ -134,6 +138,7 @@ public final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>:
     }
 
     /// The entry of a value, in no store yet.
+    @inlinable
     func node(_ value: Value, _ key: Key, at time: Duration, _ call: String) -> SieveStore<Key, Value>.Node {
         let cost = cost?(key, value) ?? 0
         if cost < 0 { misuse(call, nil, "a cost of \(cost) for the key \(key); it is 0 or more") }

@@ -8,6 +8,9 @@ public struct CircularComputation: Error, CustomStringConvertible {
     /// The key asked for.
     public let key: any Hashable & Sendable
 
+    @usableFromInline
+    init(key: any Hashable & Sendable) { self.key = key }
+
     /// A sentence.
     public var description: String {
         "the computation of the value of \(key) waits, by way of others or directly, for that very value"
@@ -19,11 +22,15 @@ public struct SingleFlightTimedOut: Error, CustomStringConvertible {
     /// The key asked for.
     public let key: any Hashable & Sendable
 
+    @usableFromInline
+    init(key: any Hashable & Sendable) { self.key = key }
+
     /// A sentence.
     public var description: String { "the value of \(key) was not there in time" }
 }
 
 /// Whether an error is about one computation's wait and not about its key: it says nothing to later questions.
+@usableFromInline
 func isAboutAWait(_ error: any Error) -> Bool {
     error is CancellationError || error is CircularComputation || error is SingleFlightTimedOut
 }

@@ -15,13 +15,14 @@ extension WorkerPool {
     /// - Returns: What `work` returns.
     /// - Throws: ``WorkerPoolRunError/failed(_:)`` with what `work` throws; ``WorkerPoolRunError/notRun(_:)`` where the
     ///   pool is closed before it has begun.
+    @inlinable
     @_disfavoredOverload
     @available(*, noasync, message: "it blocks the thread; use `try await run`")
     public func run<Value: Sendable, Failure: Error>(
         priority: Priority = .normal,
         _ work: @Sendable () throws(Failure) -> Value
     ) throws(WorkerPoolRunError<Failure>) -> Value {
-        try blocked(priority, forever, work)!.get()
+        try outcome(priority, forever, work)!.get()
     }
 
     /// Runs `work` on a thread of the pool, if it begins within `timeout`, and waits for its outcome. Blocks the
@@ -30,6 +31,7 @@ extension WorkerPool {
     /// - Returns: What `work` returns, or `nil` if it had not begun in time: it will not run.
     /// - Throws: ``WorkerPoolRunError/failed(_:)`` with what `work` throws; ``WorkerPoolRunError/notRun(_:)`` where the
     ///   pool is closed before it has begun.
+    @inlinable
     @_disfavoredOverload
     @available(*, noasync, message: "it blocks the thread; use `try await run`")
     public func run<Value: Sendable, Failure: Error>(
@@ -37,17 +39,32 @@ extension WorkerPool {
         timeout: Duration,
         _ work: @Sendable () throws(Failure) -> Value
     ) throws(WorkerPoolRunError<Failure>) -> Value? {
-        try blocked(priority, InterlockSync.deadline(in: timeout), work)?.get()
+        try outcome(priority, InterlockSync.deadline(in: timeout), work)?.get()
     }
 
-    private func blocked<Value: Sendable, Failure: Error>(
+    /// The outcome of work for which a thread waits; `nil`: it had not begun in time, and will not.
+    @inlinable
+    func outcome<Value: Sendable, Failure: Error>(
         _ priority: Priority,
         _ deadline: UInt64,
         _ work: @Sendable () throws(Failure) -> Value
     ) -> Result<Value, WorkerPoolRunError<Failure>>? {
         withoutActuallyEscaping(work) { work in
-            BlockingRun(work, before: deadline).wait(on: core, priority.inC)
+            let result = AwaitedResult<Result<Value, Failure>>()
+            // Work that has not run by its end never will.
+            defer { result.place.deallocate() }
+            let run = AwaitedRun(deadline: deadline) { result.place.initialize(to: Result(catching: work)) }
+            switch block(for: run, priority) {
+            case .ran: return result.place.move().mapError { .failed($0) }
+            case .late: return nil
+            case .closed, .cancelled: return .failure(.notRun(.closed(pool: name)))
+            }
         }
+    }
+
+    @usableFromInline
+    func block(for run: AwaitedRun, _ priority: Priority) -> AwaitedRun.End {
+        run.block(on: core, priority.inC)
     }
 
     // MARK: Suspending
@@ -59,21 +76,47 @@ extension WorkerPool {
     /// - Returns: What `work` returns.
     /// - Throws: What `work` throws; `CancellationError` where it was cancelled before it began;
     ///   ``WorkerPoolError/closed(pool:)`` where the pool was closed before it began.
+    @inlinable
     public func run<Value: Sendable>(
         priority: Priority = .normal,
         _ work: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
-        try await SuspendingRun(work, before: nil).wait(on: core, priority.inC)!
+        try await value(priority, nil, work)!
     }
 
     /// Runs `work` as the suspending `run(priority:_:)`, if it begins within `timeout`.
     ///
     /// - Returns: What `work` returns, or `nil` if it had not begun in time: it will not run.
+    @inlinable
     public func run<Value: Sendable>(
         priority: Priority = .normal,
         timeout: Duration,
         _ work: @escaping @Sendable () throws -> Value
     ) async throws -> Value? {
-        try await SuspendingRun(work, before: moment(in: timeout)).wait(on: core, priority.inC)
+        try await value(priority, moment(in: timeout), work)
+    }
+
+    /// The value of work for which a task waits; `nil`: it had not begun in time, and will not.
+    @inlinable
+    func value<Value: Sendable>(
+        _ priority: Priority,
+        _ limit: ContinuousClock.Instant?,
+        _ work: @escaping @Sendable () throws -> Value
+    ) async throws -> Value? {
+        let result = AwaitedResult<Result<Value, any Error>>()
+        // Work that has not run by its end never will.
+        defer { result.place.deallocate() }
+        let run = AwaitedRun(before: limit) { result.place.initialize(to: Result(catching: work)) }
+        switch await suspend(for: run, priority) {
+        case .ran: return try result.place.move().get()
+        case .cancelled: throw CancellationError()
+        case .late: return nil
+        case .closed: throw WorkerPoolError.closed(pool: name)
+        }
+    }
+
+    @usableFromInline
+    func suspend(for run: AwaitedRun, _ priority: Priority) async -> AwaitedRun.End {
+        await run.suspend { core.submit(.object(run), priority.inC) }
     }
 }

@@ -2,7 +2,7 @@
 //
 // Waiting for a queue with a limit. libdispatch's `sync` has none, cannot be given up, and answers no question whether
 // a queue is free: a `sync` that found it taken a moment later would wait without a limit. So the work is sent by
-// `async` and claimed when it begins, or given up by the waiter, whichever is first.
+// `async` and claimed when it begins, or given up by the waiter, whichever is first (AwaitedRun.swift).
 
 import Dispatch
 import InterlockPool
@@ -32,56 +32,19 @@ extension GCD {
     ) -> Result<Value, Failure>? {
         var frame = EnteredQueue(queue)
         frame.requireEnterable("GCD.sync")
-        if hasPassed(deadline) { return nil }
         return withUnsafeMutablePointer(to: &frame) { frame in
-            withoutActuallyEscaping(body) { body in
-                let call = LimitedCall(body, in: frame)
-                queue.async { QueueTag.running(on: queue) { call.run(before: deadline) } }
-                return call.wait(until: deadline)
+            // On this thread's stack, and used only by work that it waits for.
+            nonisolated(unsafe) let frame = frame
+            return withoutActuallyEscaping(body) { body in
+                let result = AwaitedResult<Result<Value, Failure>>()
+                // Work that has not run by its end never will.
+                defer { result.place.deallocate() }
+                let run = AwaitedRun(deadline: deadline) {
+                    EnteredQueue.with(frame) { result.place.initialize(to: Result(catching: body)) }
+                }
+                let end = run.block { queue.async { QueueTag.running(on: queue, run.run) } }
+                return end == .ran ? result.place.move() : nil
             }
         }
-    }
-}
-
-/// One call with a limit: the queue's work and the waiter claim its body.
-// The frame is on the waiter's stack, and used only by work that the waiter waits for.
-private final class LimitedCall<Value: Sendable, Failure: Error>: @unchecked Sendable {
-    private let frame: UnsafeMutablePointer<EnteredQueue>
-    private let body: PendingWork<@Sendable () throws(Failure) -> Value>
-    private let result = Promise<Result<Value, Failure>>()
-    /// The work is a part of what the waiter computes for a SingleFlightCache.
-    private let computation = FlightWaits.current
-
-    init(
-        _ body: @escaping @Sendable () throws(Failure) -> Value,
-        in frame: UnsafeMutablePointer<EnteredQueue>
-    ) {
-        self.body = PendingWork(body)
-        self.frame = frame
-    }
-
-    func run(before deadline: UInt64) {
-        // Left to the waiter, which wakes a little later.
-        if hasPassed(deadline) { return }
-        if let outcome = outcome() { result.fulfil(outcome) }
-    }
-
-    func wait(until deadline: UInt64) -> Result<Value, Failure>? {
-        if !result.block(until: deadline), body.claim() != nil { return nil }
-        result.block()
-        return result.value
-    }
-
-    /// Not inlined: its reference to the closure must be gone when it returns.
-    @inline(never)
-    private func outcome() -> Result<Value, Failure>? {
-        guard let body = body.claim() else { return nil }
-        var outcome: Result<Value, Failure>?
-        EnteredQueue.with(frame) {
-            outcome = FlightWaits.inside(computation) {
-                do throws(Failure) { return .success(try body()) } catch { return .failure(error) }
-            }
-        }
-        return outcome
     }
 }

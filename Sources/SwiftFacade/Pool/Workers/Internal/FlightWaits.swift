@@ -7,9 +7,13 @@
 import InterlockSync
 
 // Its one field is guarded by the lock of FlightWaits.
+@usableFromInline
 package class AnyFlight: @unchecked Sendable {
     // What this one waits for, as often as it does.
     fileprivate var waitsFor: [AnyFlight] = []
+
+    @usableFromInline
+    package init() {}
 
     /// Whether this computation waits for `other`, directly or by others, or is it.
     fileprivate func leads(to other: AnyFlight) -> Bool {
@@ -23,6 +27,7 @@ package class AnyFlight: @unchecked Sendable {
     }
 }
 
+@usableFromInline
 package enum FlightWaits {
     /// The computation that the current task or thread is part of.
     @TaskLocal package static var current: AnyFlight?
@@ -30,22 +35,32 @@ package enum FlightWaits {
     // Guards `waitsFor` of every flight.
     private static let lock = ReadWriteLock(unwatched: ())
 
+    @usableFromInline
     package struct Edge: Sendable { fileprivate let from: AnyFlight, to: AnyFlight }
 
     /// Runs `body` as a part of a computation, or of none where `flight` is nil. ``current`` passes on to tasks; code
     /// that passes a closure to another thread and waits for it calls this there.
+    @inlinable
     package static func inside<Result, Failure: Error>(
         _ flight: AnyFlight?,
         _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
         guard let flight else { return try body() }
-        // `withValue` forgets the error's type.
-        return try $current.withValue(flight) { () -> Swift.Result<Result, Failure> in
-            do throws(Failure) { return .success(try body()) } catch { return .failure(error) }
-        }.get()
+        var result: Swift.Result<Result, Failure>?
+        setCurrent(flight) {
+            do throws(Failure) { result = .success(try body()) } catch { result = .failure(error) }
+        }
+        return try result!.get()
+    }
+
+    // Not generic, unlike `withValue`, which also forgets the error's type.
+    @usableFromInline
+    static func setCurrent(_ flight: AnyFlight, during body: () -> Void) {
+        $current.withValue(flight, operation: body)
     }
 
     /// Registers that the current computation, if any, waits for one that it starts and that waits for nothing yet.
+    @usableFromInline
     package static func begin(starting flight: AnyFlight) -> Edge? {
         guard let current else { return nil }
         lock.withWriteLock { _ in current.waitsFor.append(flight) }
@@ -54,6 +69,7 @@ package enum FlightWaits {
 
     /// Registers that the current computation, if any, will wait for `flight`; throws if `flight` waits for it already.
     /// ``end(_:)`` takes the edge.
+    @usableFromInline
     package static func begin<Failure: Error>(
         _ flight: AnyFlight,
         orFail failure: @autoclosure () -> Failure
@@ -68,6 +84,7 @@ package enum FlightWaits {
         return Edge(from: current, to: flight)
     }
 
+    @usableFromInline
     package static func end(_ edge: Edge?) {
         guard let edge else { return }
         lock.withWriteLock { _ in

@@ -6,6 +6,7 @@
 // Work that may be given up until it begins is claimed first (PendingWork.swift); the claimant fulfils the promise.
 
 // `state` changes under the queue's lock.
+@usableFromInline
 package final class Promise<Value: Sendable>: @unchecked Sendable {
     private enum State {
         case open
@@ -13,13 +14,15 @@ package final class Promise<Value: Sendable>: @unchecked Sendable {
         case taken
     }
 
-    private let queue = WaitQueue()
+    private let queue = WaitQueue(isPacked: true)
     private var state = State.open
 
+    @usableFromInline
     package init() {}
 
     /// Assigns the value, unless it is assigned. Returns whether it did.
     @discardableResult
+    @usableFromInline
     package func fulfil(_ value: Value) -> Bool {
         let waiters: WaiterList? = queue.withWaiters { waiters in
             guard case .open = state else { return nil }
@@ -31,17 +34,14 @@ package final class Promise<Value: Sendable>: @unchecked Sendable {
         return true
     }
 
+    @usableFromInline
     package var value: Value? {
         queue.withWaiters { _ in
             if case .fulfilled(let value) = state { value } else { nil }
         }
     }
 
-    /// The waiters; for tests.
-    package var waiterCount: Int {
-        queue.withWaiters { $0.count }
-    }
-
+    @usableFromInline
     package func wait(until deadline: ContinuousClock.Instant? = nil) async -> WaitOutcome {
         await queue.suspend(until: deadline, admit: { self.hasValue })
     }
@@ -57,6 +57,7 @@ package final class Promise<Value: Sendable>: @unchecked Sendable {
 
     /// Blocks the thread until there is a value; false if `deadline` passed first.
     @discardableResult
+    @usableFromInline
     package func block(until deadline: UInt64 = forever) -> Bool {
         queue.block(until: deadline, admit: { hasValue })
     }

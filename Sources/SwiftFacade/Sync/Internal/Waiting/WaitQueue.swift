@@ -9,9 +9,9 @@ import CInterlock
 
 package final class WaitQueue: Sendable {
     /// A reader–writer lock that is only written: an uncontended section takes two thirds of what `ilk_mutex` takes.
-    private let list = GuardedStorage<ilk_rwlock, WaiterList>(WaiterList())
+    private let list: GuardedStorage<ilk_rwlock, WaiterList>
 
-    package init() {}
+    package init(isPacked: Bool = false) { list = GuardedStorage(WaiterList(), isPacked: isPacked) }
 
     deinit { ilk_rwlock_destroy(list.lock) }
 

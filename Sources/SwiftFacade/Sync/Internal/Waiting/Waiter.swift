@@ -30,7 +30,8 @@
 
 import CInterlock
 
-package enum WaitOutcome {
+@usableFromInline
+package enum WaitOutcome: Sendable {
     case granted
     /// Nothing was handed over.
     case timedOut
@@ -58,6 +59,8 @@ package class Waiter: @unchecked Sendable {
     package var next: Waiter?
     unowned(unsafe) var previous: Waiter?
 
+    package init() {}
+
     /// Decides the race of a waiter in no list, unless it is decided. Under the owner's lock.
     package func decide(_ outcome: WaitOutcome) {
         guard case .outside = state else { return }
@@ -71,6 +74,8 @@ package class Waiter: @unchecked Sendable {
 /// A thread that waits, on a semaphore of its own.
 // Adds a C semaphore, which any number of threads may call.
 package final class ThreadWaiter: Waiter, @unchecked Sendable {
+    package override init() {}
+
     private let parker = CObject<ilk_semaphore> { ilk_semaphore_init($0, 0) }
 
     package override func resume() {
