@@ -199,6 +199,22 @@ import Interlock
         #expect(running.isFinished && waiting.isFinished)
     }
 
+    // In the other order the end of one would let the next begin.
+    @Test func theChildAddedLastIsCancelledFirst() throws {
+        final class Child: Operation, @unchecked Sendable {
+            let recording: () -> Void
+            init(_ recording: @escaping () -> Void) { self.recording = recording }
+            override func cancel() {
+                recording()
+                super.cancel()
+            }
+        }
+        let (group, cancelled) = (GroupOperation<Int>(), Trace<Int>())
+        for number in 0..<3 { try group.add(other: Child { cancelled.add(number) }) }
+        group.cancel()
+        #expect(cancelled.events == [2, 1, 0])
+    }
+
     // A dependent of a child outside the group must not wait for ever.
     @Test(arguments: [true, false]) func childrenThatNeverRunEnd(isCancelled: Bool) async throws {
         let ran = Counter()

@@ -18,6 +18,7 @@ let set = SafeSet(0..<64)
 let semaphore = FIFOSemaphore(permits: 1)
 let mutex = PriorityInheritingMutex(1)
 let cache = SingleFlightCache<Int, Int>()
+let smallCache = SingleFlightCache<Int, Int>(capacity: 32)
 var spsc: SPSCRing<UInt64>? = try SPSCRing(capacity: 64)
 let mpmc = try MPMCRing<UInt64>(capacity: 64)
 let queue = GCD.serialQueue(label: "counted")
@@ -41,6 +42,8 @@ let paths: KeyValuePairs<String, Path> = [
     "swift-dictionary-read": { for round in 0..<$0 { use(dictionary[round & 63] ?? 0) } },
     "swift-set-read": { for round in 0..<$0 { use(set.contains(round & 63) ? 1 : 0) } },
     "swift-cache-hit": { for round in 0..<$0 { use(cache.cachedValue(forKey: round & 63) ?? 0) } },
+    "swift-cache-miss": { for round in 0..<$0 { use((try? smallCache.value(forKey: round) { 1 }) ?? 0) } },
+    "swift-cache-update": { for round in 0..<$0 { use(cache.updateValue(round, forKey: round & 63) ?? 0) } },
     "swift-spsc-push-pop": { rounds in
         spsc.take()!.split { producer, consumer in
             for _ in 0..<rounds {
