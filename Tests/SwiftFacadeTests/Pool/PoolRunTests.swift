@@ -207,11 +207,11 @@ import Interlock
                 ran.increment()
             }
         }
-        let task = Task { [pool = held.pool] in await pool.suspend(for: run, .normal) }
+        let task = Task { [pool = held.pool] in try await pool.suspend(for: run, .normal) }
         await eventually("it is submitted, and the task waits") { run.isAwaited }
         #expect(freed.value == 0)
         task.cancel()
-        #expect(await task.value == .cancelled)
+        #expect(try await task.value == .cancelled)
         #expect(freed.value == 1, "released before the pool comes to it")
         try await held.finish()
         #expect(ran.value == 0)
@@ -228,10 +228,10 @@ import Interlock
             await untilCancelled()
             let submitted = AwaitedRun(before: nil) {}
             run.object = submitted
-            return await pool.suspend(for: submitted, .normal)
+            return try await pool.suspend(for: submitted, .normal)
         }
         running.cancel()
-        #expect(await running.value == .cancelled)
+        #expect(try await running.value == .cancelled)
         #expect(run.object == nil, "the pool has no job of it")
         held.release()
     }

@@ -76,15 +76,7 @@ extension GCD {
         until deadline: ContinuousClock.Instant?,
         _ work: @escaping @Sendable () throws -> Value
     ) async throws -> Value? {
-        let result = AwaitedResult<Result<Value, any Error>>()
-        // Work that has not run by its end never will.
-        defer { result.place.deallocate() }
-        let run = AwaitedRun(before: deadline) { result.place.initialize(to: Result(catching: work)) }
-        switch await suspend(for: run, on: queue) {
-        case .ran: return try result.place.move().get()
-        case .cancelled: throw CancellationError()
-        case .late, .closed: return nil
-        }
+        try await AwaitedRun.value(of: work, before: deadline) { await suspend(for: $0, on: queue) }
     }
 
     @usableFromInline

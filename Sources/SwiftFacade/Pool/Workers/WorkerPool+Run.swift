@@ -103,20 +103,13 @@ extension WorkerPool {
         _ limit: ContinuousClock.Instant?,
         _ work: @escaping @Sendable () throws -> Value
     ) async throws -> Value? {
-        let result = AwaitedResult<Result<Value, any Error>>()
-        // Work that has not run by its end never will.
-        defer { result.place.deallocate() }
-        let run = AwaitedRun(before: limit) { result.place.initialize(to: Result(catching: work)) }
-        switch await suspend(for: run, priority) {
-        case .ran: return try result.place.move().get()
-        case .cancelled: throw CancellationError()
-        case .late: return nil
-        case .closed: throw WorkerPoolError.closed(pool: name)
-        }
+        try await AwaitedRun.value(of: work, before: limit) { try await suspend(for: $0, priority) }
     }
 
     @usableFromInline
-    func suspend(for run: AwaitedRun, _ priority: Priority) async -> AwaitedRun.End {
-        await run.suspend { core.submit(.object(run), priority.inC) }
+    func suspend(for run: AwaitedRun, _ priority: Priority) async throws -> AwaitedRun.End {
+        let end = await run.suspend { core.submit(.object(run), priority.inC) }
+        if end == .closed { throw WorkerPoolError.closed(pool: name) }
+        return end
     }
 }

@@ -200,7 +200,7 @@ import Interlock
     }
 
     // In the other order the end of one would let the next begin.
-    @Test func theChildAddedLastIsCancelledFirst() throws {
+    @Test func theChildAddedLastIsCancelledFirst() async throws {
         final class Child: Operation, @unchecked Sendable {
             let recording: () -> Void
             init(_ recording: @escaping () -> Void) { self.recording = recording }
@@ -209,10 +209,16 @@ import Interlock
                 super.cancel()
             }
         }
-        let (group, cancelled) = (GroupOperation<Int>(), Trace<Int>())
+        let (group, held) = (GroupOperation<Int>(name: "group", limit: 1), HeldOperation("running"))
+        let cancelled = Trace<Int>()
+        try group.add(held.operation)
         for number in 0..<3 { try group.add(other: Child { cancelled.add(number) }) }
+        queue.enqueue(group)
+        await held.begun.taken()
         group.cancel()
         #expect(cancelled.events == [2, 1, 0])
+        held.goOn.give()
+        await #expect(throws: OperationCancelled(operation: "group")) { try await group.value }
     }
 
     // A dependent of a child outside the group must not wait for ever.

@@ -40,6 +40,7 @@ extension BoundedRunner {
     ///
     /// - Returns: the closure's value. Everything the work did is visible.
     /// - Throws: the closure's error; `CancellationError` at once where the work never runs.
+    @inlinable
     public func run<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
         try await begun(until: nil, work)!
     }
@@ -49,6 +50,7 @@ extension BoundedRunner {
     ///
     /// - Returns: `nil` if the work had not begun in time; it will not run.
     /// - Throws: the closure's error; `CancellationError` at once if the task is cancelled and the work never runs.
+    @inlinable
     public func run<Value: Sendable>(
         timeout: Duration,
         _ work: @escaping @Sendable () throws -> Value
@@ -57,11 +59,24 @@ extension BoundedRunner {
     }
 
     /// The value of the work, or nil if it did not begin in time.
+    @inlinable
     func begun<Value: Sendable>(
         until deadline: ContinuousClock.Instant?,
         _ work: @escaping @Sendable () throws -> Value
     ) async throws -> Value? {
-        try await awaited(until: deadline) { .work($0.fulfilling(work, before: deadline)) }
+        try await AwaitedRun.value(of: work, before: deadline) { await suspend(for: $0) }
+    }
+
+    @usableFromInline
+    func suspend(for run: AwaitedRun) async -> AwaitedRun.End {
+        let job = RunnerJob(core, .work(run.run))
+        return await run.suspend(
+            {
+                core.submit(job)
+                return true
+            },
+            withdraw: { job.cancel() }
+        )
     }
 
     // MARK: Functions with a callback
@@ -130,15 +145,20 @@ extension BoundedRunner {
         until deadline: ContinuousClock.Instant?,
         _ start: @escaping @Sendable (Completion<Value>) throws -> Void
     ) async throws -> Value? {
-        try await awaited(until: deadline) { result in
+        try Task.checkCancellation()
+        if hasPassed(deadline) { return nil }
+        let result = Promise<Result<Value?, any Error>>()
+        let job = RunnerJob(
+            core,
             .start { job in
                 if hasPassed(deadline) {
-                    result.fulfil(.failure(BeganTooLate()))
+                    result.fulfil(.success(nil))
                     return job.core.end(job)
                 }
-                WrappedJob.start(job, label, origin, { result.fulfil($0) }, start)
+                WrappedJob.start(job, label, origin, { result.fulfil($0.map { $0 }) }, start)
             }
-        }
+        )
+        return try await outcome(of: job, result, until: deadline) ?? nil
     }
 
     // MARK: Tasks
@@ -183,20 +203,6 @@ extension BoundedRunner {
 
     // MARK: Waiting for an outcome
 
-    private func awaited<Value: Sendable>(
-        until deadline: ContinuousClock.Instant?,
-        _ body: (Promise<Result<Value, any Error>>) -> RunnerJob.Body
-    ) async throws -> Value? {
-        try Task.checkCancellation()
-        if hasPassed(deadline) { return nil }
-        let result = Promise<Result<Value, any Error>>()
-        do {
-            return try await outcome(of: RunnerJob(core, body(result)), result, until: deadline)
-        } catch is BeganTooLate {
-            return nil
-        }
-    }
-
     /// Submits the job and waits for its result; nil if it did not begin in time.
     private func outcome<Value: Sendable>(
         of job: RunnerJob,
@@ -209,28 +215,6 @@ extension BoundedRunner {
             return try await result.take().get()
         } onCancel: {
             if job.cancel() { result.fulfil(.failure(CancellationError())) }
-        }
-    }
-}
-
-/// Its turn came after its limit, and before the waiter's timer: nothing was begun.
-private struct BeganTooLate: Error {}
-
-extension Promise {
-    /// Work that runs `body`, if it begins before `deadline`, and fulfils the promise with its result, as a part of
-    /// what this task computes for a SingleFlightCache.
-    fileprivate func fulfilling<Output>(
-        _ body: @escaping @Sendable () throws -> Output,
-        before deadline: ContinuousClock.Instant?
-    ) -> @Sendable () -> Void
-    where Value == Result<Output, any Error> {
-        let computation = FlightWaits.current
-        return {
-            if hasPassed(deadline) {
-                self.fulfil(.failure(BeganTooLate()))
-            } else {
-                self.fulfil(FlightWaits.inside(computation) { Result(catching: body) })
-            }
         }
     }
 }

@@ -62,22 +62,48 @@ package final class AwaitedRun: PoolObject {
 
     // MARK: Waiting
 
-    /// Submits the work unless it is too late, and suspends until its end. `submit` is false where nothing was.
-    package func suspend(_ submit: () -> Bool) async -> End {
+    /// The value of work for which this task waits; `nil` where it had not begun in time. `wait` suspends until the
+    /// end of the run, and throws where there was nothing to submit it to.
+    @inlinable
+    package static func value<Value: Sendable>(
+        of work: @escaping @Sendable () throws -> Value,
+        before moment: ContinuousClock.Instant?,
+        wait: (AwaitedRun) async throws -> End
+    ) async throws -> Value? {
+        let result = AwaitedResult<Result<Value, any Error>>()
+        // Work that has not run by its end never will.
+        defer { result.place.deallocate() }
+        let run = AwaitedRun(before: moment) { result.place.initialize(to: Result(catching: work)) }
+        switch try await wait(run) {
+        case .ran: return try result.place.move().get()
+        case .cancelled: throw CancellationError()
+        case .late, .closed: return nil
+        }
+    }
+
+    /// Submits the work unless it is too late, and suspends until its end.
+    ///
+    /// - Parameters:
+    ///   - submit: False where nothing was submitted.
+    ///   - withdraw: Called where this task gave the work up.
+    package func suspend(
+        _ submit: () -> Bool,
+        withdraw: @escaping @Sendable () -> Void = {}
+    ) async -> End {
         await withTaskCancellationHandler {
             if isLate {
                 giveUp(.late)
             } else if !Task.isCancelled, !submit() {
                 giveUp(.closed)
             }
-            let alarm = alarm
+            let alarm = alarm(withdraw)
             defer { alarm?.cancel() }
             await withCheckedContinuation { waiter in
                 if wait(.task(waiter)) != nil { waiter.resume() }
             }
             return end
         } onCancel: {
-            giveUp(.cancelled)
+            giveUp(.cancelled, withdraw)
         }
     }
 
@@ -134,9 +160,9 @@ package final class AwaitedRun: PoolObject {
     /// see that of a task resumed before it has fully suspended: the lock shows it.
     private var end: End { state.withLock { $0.end! } }
 
-    private var alarm: Alarm? {
+    private func alarm(_ withdraw: @escaping @Sendable () -> Void) -> Alarm? {
         guard let moment, isReached(moment) else { return nil }
-        return Alarm(at: InterlockSync.deadline(at: moment)) { self.giveUp(.late) }
+        return Alarm(at: InterlockSync.deadline(at: moment)) { self.giveUp(.late, withdraw) }
     }
 
     // MARK: The end
@@ -154,8 +180,9 @@ package final class AwaitedRun: PoolObject {
 
     /// Frees work that has not begun; false for other work.
     @discardableResult
-    private func giveUp(_ end: End) -> Bool {
+    private func giveUp(_ end: End, _ withdraw: () -> Void = {}) -> Bool {
         guard freeWork() else { return false }
+        withdraw()
         ended(end)
         return true
     }
