@@ -56,6 +56,63 @@ import Interlock
         #expect(letters.waiters(forKey: "a") == 0)
     }
 
+    //   a's computation                  b's computation, started from outside
+    //   asks for b: times out
+    //                                    asks for a, which waits for it no longer
+    //   answers                          has it
+    @Test(.timeLimit(.minutes(10))) func aQuestionThatHasEndedIsNoPartOfACycle() async throws {
+        let cache = SingleFlightCache<String, Int>()
+        let (timedOut, answered) = (Latch(count: 1), Counter())
+        let b = Task {
+            try await cache.value(forKey: "b") {
+                try await timedOut.wait()
+                defer { answered.increment() }
+                return try await cache.value(forKey: "a") { -1 } + 1
+            }
+        }
+        #expect(await eventuallySuspending { cache.waiters(forKey: "b") == 1 })
+        let a = try await cache.value(forKey: "a") {
+            await #expect(throws: SingleFlightTimedOut.self) {
+                try await cache.value(forKey: "b", timeout: .milliseconds(5)) { -1 }
+            }
+            timedOut.countDown()
+            // Or b is refused.
+            #expect(await eventuallySuspending { cache.waiters(forKey: "a") == 2 || answered.value == 1 })
+            return 1
+        }
+        #expect(a == 1)
+        #expect(try await b.value == 2)
+    }
+
+    //   a's computation                  b's computation, started from outside
+    //   asks for b
+    //   asks again: times out
+    //                                    asks for a, which waits for it all the same: is refused
+    @Test(.timeLimit(.minutes(10))) func aQuestionThatEndsLeavesAnotherForTheSameValueInTheCycle() async {
+        let cache = SingleFlightCache<String, Int>()
+        let timedOut = Latch(count: 1)
+        let b = Task {
+            try await cache.value(forKey: "b") {
+                try await timedOut.wait()
+                return try await cache.value(forKey: "a", timeout: .seconds(60)) { -1 }
+            }
+        }
+        #expect(await eventuallySuspending { cache.waiters(forKey: "b") == 1 })
+        let a = Task {
+            try await cache.value(forKey: "a") {
+                async let patient = cache.value(forKey: "b") { -1 }
+                #expect(await eventuallySuspending { cache.waiters(forKey: "b") == 2 })
+                await #expect(throws: SingleFlightTimedOut.self) {
+                    try await cache.value(forKey: "b", timeout: .milliseconds(5)) { -1 }
+                }
+                timedOut.countDown()
+                return try await patient
+            }
+        }
+        await #expect(throws: CircularComputation.self) { try await a.value }
+        await #expect(throws: CircularComputation.self) { try await b.value }
+    }
+
     // MARK: Questions that block
 
     /// As `value(forKey:orCompute:)` for threads, from a task.
@@ -98,6 +155,14 @@ import Interlock
                 }.reduce(0, +)
             }
             return try ask(cache, 1) { try askOnHelper() }
+        },
+        "a thread that computes for one with a limit": {
+            let cache = SingleFlightCache<Int, Int>()
+            // A task would suspend.
+            func askWithLimit() throws -> Int {
+                try cache.value(forKey: 1, timeout: .seconds(600)) { try ask(cache, 1) { 1 } }
+            }
+            return try askWithLimit()
         },
         "work on a queue": {
             let cache = SingleFlightCache<Int, Int>()

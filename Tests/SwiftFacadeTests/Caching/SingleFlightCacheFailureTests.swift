@@ -80,6 +80,22 @@ import Interlock
         #expect(try Self.ask(cache) { 3 } == (isReplaced ? 2 : 3))
     }
 
+    @Test func aFailureThatAChangeHasOvertakenIsReleased() async {
+        struct Counting: Error { let counted: Counted }
+        let cache = SingleFlightCache<Int, Int>(failureAge: .seconds(10_000))
+        let lifetimes = LifetimeCounter()
+        await blocking {
+            #expect(throws: Counting.self) {
+                try Self.ask(cache) {
+                    cache.removeAll()
+                    throw Counting(counted: Counted(1, lifetimes))
+                }
+            }
+        }
+        #expect(lifetimes.total == 1)
+        await eventually("nothing is left") { lifetimes.living == 0 }
+    }
+
     @Test func failuresOfAWaitAreNotKept() throws {
         let cache = SingleFlightCache<Int, Int>(failureAge: .seconds(10_000))
         let errors: [any Error] = [
@@ -90,6 +106,19 @@ import Interlock
             #expect(try Self.ask(cache) { number } == number)
             cache.removeAll()
         }
+    }
+
+    @Test func aFailureAskedForIsSpared() throws {
+        let cache = SingleFlightCache<Int, Int>(capacity: 2, failureAge: .seconds(10_000))
+        func ask(_ key: Int, _ number: Int) -> Int {
+            let error = #expect(throws: Refusal.self) {
+                try cache.value(forKey: key) { throw Refusal(number: number) }
+            }
+            return error?.number ?? -1
+        }
+        #expect([1, 2].map { ask($0, $0) } == [1, 2])
+        #expect(ask(1, 11) == 1)
+        #expect([3, 1, 2].map { ask($0, $0 + 10) } == [13, 1, 12], "2 has gone")
     }
 
     @Test func failuresHaveTheRoomOfTheCapacity() throws {

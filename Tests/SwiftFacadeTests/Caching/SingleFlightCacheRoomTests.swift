@@ -6,6 +6,7 @@ import Foundation
 import Testing
 
 import Interlock
+@testable import InterlockPool
 
 /// SIEVE as a list of entries, the oldest first.
 private struct SieveModel {
@@ -71,6 +72,19 @@ private struct SieveModel {
         // That asked for all three; the hand is at 3, passes 4, 1, 3 and 4 once, and takes the oldest, 1.
         cache.updateValue(5, forKey: 5)
         #expect(cache.count == 3 && cache.cachedValue(forKey: 5) == 5)
+    }
+
+    // asks                       another
+    // finds nothing
+    //                            keeps a value
+    // finds it as it joins
+    @Test func aValueThatIsKeptMeanwhileIsSparedToo() throws {
+        let cache = SingleFlightCache<Int, Int>(capacity: 2)
+        for key in 1...2 { cache.updateValue(key, forKey: key) }
+        let ask = { try cache.missingValue(forKey: 1) { -1 } }
+        #expect(try ask() == 1)
+        cache.updateValue(3, forKey: 3)
+        #expect(kept(cache) == [1, 3])
     }
 
     private func kept(_ cache: SingleFlightCache<Int, Int>) -> [Int] {

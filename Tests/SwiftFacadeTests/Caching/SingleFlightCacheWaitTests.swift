@@ -164,6 +164,23 @@ import Interlock
         #expect(cache.cachedValue(forKey: 1) == 1)
     }
 
+    // Its first waiter, which had the closure too, has gone before the last one.
+    @Test func whatIsGivenUpIsReleasedOutsideTheLock() {
+        let cache = SingleFlightCache<Int, Int>()
+        let released = Counter()
+        func start() -> Flight<Int>? {
+            // Under the cache's lock it would wait for itself.
+            let look = AtRelease { if cache.count == 0 { released.increment() } }
+            let compute: @Sendable () -> Int = { withExtendedLifetime(look) { 1 } }
+            guard case .start(let flight) = cache.ask(1, .blocking(compute), startsIfMissing: true) else {
+                return nil
+            }
+            return flight
+        }
+        if let flight = start() { cache.leave(flight, 1) }
+        #expect(released.value == 1 && cache.waiters(forKey: 1) == 0)
+    }
+
     // The pool's threads are all busy: what is asked for cannot begin.
     @Test(.ownThreads) func whatHasNotBegunIsReleasedWithItsLastWaiter() async {
         await #expect(processExitsWith: .success) {

@@ -96,6 +96,9 @@ import Interlock
         let (queue, key) = (named("work"), key)
         #expect(try await GCD.run(on: queue) { DispatchQueue.getSpecific(key: key) } == "work")
         await #expect(throws: JobFailure()) { try await GCD.run(on: queue) { try Self.broken() } }
+        let freed = Counter()
+        _ = try await GCD.run(on: queue) { Tracked(freed: freed) }
+        #expect(freed.value == 1, "the result is the caller's alone")
     }
 
     // queue:  [blocked..................]  (the work would be here)

@@ -95,6 +95,23 @@ import Interlock
         #expect(ran.value == 0)
     }
 
+    // waiter    sends            limit passes           has the value, which is nobody else's
+    // queue              begins                 ends
+    @Test func aBodyThatHasBegunIsWaitedForBeyondItsLimit() async {
+        let queue = GCD.serialQueue(label: "free")
+        let freed = Counter()
+        await blocking {
+            let limit = Duration.milliseconds(300)
+            let end = ContinuousClock.now + limit + .milliseconds(5)
+            let value = GCD.sync(on: queue, timeout: limit) {
+                while ContinuousClock.now < end { sched_yield() }
+                return Tracked(freed: freed)
+            }
+            #expect(value != nil && freed.value == 0)
+        }
+        #expect(freed.value == 1)
+    }
+
     @Test func withinTheLimitTheQueueRunsTheBody() async {
         let queue = GCD.serialQueue(label: "free")
         let key = DispatchSpecificKey<String>()

@@ -105,6 +105,34 @@ import Interlock
         #expect(value == nil && ran.value == 0)
     }
 
+    // held      in a job                                         ends it; takes the highest first
+    // others    each waits for what it has submitted: low first
+    @Test func aThreadsWorkHasItsPriority() async throws {
+        let held = try HeldPool()
+        let others = try WorkerPool(name: "others", threads: 3)
+        let order = Trace<WorkerPool.Priority>()
+        for (number, priority) in [WorkerPool.Priority.low, .normal, .high].enumerated() {
+            let isAccepted = others.submit { [pool = held.pool] in
+                _ = try? pool.run(priority: priority) { order.add(priority) }
+            }
+            #expect(isAccepted)
+            await eventually("it is submitted, and the thread waits") {
+                others.info.blockedThreads == number + 1
+            }
+        }
+        try await held.finish()
+        #expect(order.events == [.high, .normal, .low])
+    }
+
+    @Test func aResultIsTheCallersAlone() async throws {
+        let pool = try WorkerPool(threads: 1)
+        let freed = Counter()
+        await blocking { _ = try! Self.block(pool) { Tracked(freed: freed) } }
+        #expect(freed.value == 1)
+        _ = try await pool.run { Tracked(freed: freed) }
+        #expect(freed.value == 2)
+    }
+
     @Test func aClosedPoolRunsNothing() async throws {
         let pool = try WorkerPool(name: "shut", threads: 1)
         pool.close()
@@ -153,6 +181,21 @@ import Interlock
         await completed.taken()
         _ = await suspended
         #expect(await blocked && ran.value == 0)
+    }
+
+    // The pool's thread is in a job.
+    @Test func closingAtOnceEndsTheWaitOfATask() async throws {
+        let held = try HeldPool()
+        let ran = Counter()
+        let run = AwaitedRun { ran.increment() }
+        let task = Task { [pool = held.pool] in await pool.suspend(for: run, .normal) }
+        await eventually("it is submitted, and the task waits") { run.isAwaited }
+        held.pool.closeNow()
+        #expect(!run.isAwaited, "the thread that closes hands it back")
+        task.cancel()
+        #expect(await task.value == .closed)
+        held.release()
+        #expect(ran.value == 0)
     }
 
     // MARK: Called back
@@ -234,6 +277,72 @@ import Interlock
         #expect(try await running.value == .cancelled)
         #expect(run.object == nil, "the pool has no job of it")
         held.release()
+    }
+
+    @Test func aRunThatIsTooLateSubmitsNothing() async throws {
+        let submitted = Counter()
+        let end = await AwaitedRun(before: .now - .seconds(1)) {}.suspend {
+            submitted.increment()
+            return true
+        }
+        #expect(end == .late)
+        await blocking { #expect(AwaitedRun(deadline: 1) {}.block { submitted.increment() } == .late) }
+        #expect(submitted.value == 0)
+        // The pool's thread is in a job: what was submitted would be kept by the pool.
+        let held = try HeldPool()
+        let run = await blocking { [pool = held.pool] in
+            let run = AwaitedRun(deadline: 1) {}
+            #expect(pool.block(for: run, .normal) == .late)
+            return WeakBox(run)
+        }
+        #expect(run.object == nil, "the pool has no job of it")
+        held.release()
+    }
+
+    @Test func aLimitThatIsNotReachedLeavesNothing() async throws {
+        let pool = try WorkerPool(threads: 1)
+        func limited() async -> WeakBox {
+            let run = AwaitedRun(before: .now + .seconds(90_000)) {}
+            #expect(await pool.suspend(for: run, .normal) == .ran)
+            return WeakBox(run)
+        }
+        let run = await limited()
+        await eventually("no timer holds the run") { run.object == nil }
+    }
+
+    @Test func aTasksWorkHasItsPriority() async throws {
+        let held = try HeldPool()
+        let order = Trace<WorkerPool.Priority>()
+        let tasks = await withTaskGroup { group in
+            for priority in [WorkerPool.Priority.low, .normal, .high] {
+                let run = AwaitedRun { order.add(priority) }
+                group.addTask { [pool = held.pool] in await pool.suspend(for: run, priority) }
+                await eventually("it is submitted, and the task waits") { run.isAwaited }
+            }
+            held.release()
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(tasks == [.ran, .ran, .ran])
+        #expect(order.events == [.high, .normal, .low])
+    }
+
+    // The end of what the work captures is the user's: it finds the lock free, and the task still waiting.
+    @Test(arguments: [true, false])
+    func workIsReleasedOutsideTheLockBeforeItsTaskGoesOn(isCancelled: Bool) async {
+        // Set before the work begins.
+        final class Place: @unchecked Sendable { weak var run: AwaitedRun? }
+        let (place, waits) = (Place(), Trace<Bool>())
+        let run: AwaitedRun
+        do {
+            let last = AtRelease { waits.add(place.run?.isAwaited == true) }
+            run = AwaitedRun { withExtendedLifetime(last) {} }
+        }
+        place.run = run
+        let task = Task { await run.suspend { true } }
+        await eventually("the task waits") { run.isAwaited }
+        if isCancelled { task.cancel() } else { run.run() }
+        #expect(await task.value == (isCancelled ? .cancelled : .ran))
+        #expect(waits.events == [true])
     }
 
     @Test func workThatHasBegunIsWaitedForAlthoughItsTaskIsCancelled() async throws {
