@@ -84,7 +84,7 @@ import Interlock
         struct Counting: Error { let counted: Counted }
         let cache = SingleFlightCache<Int, Int>(failureAge: .seconds(10_000))
         let lifetimes = LifetimeCounter()
-        await blocking {
+        _ = await blocking {
             #expect(throws: Counting.self) {
                 try Self.ask(cache) {
                     cache.removeAll()

@@ -63,7 +63,7 @@ import Interlock
     @Test func neitherWaitersNorASuspendedHolderHoldAThread() async throws {
         let mutex = AsyncMutex(0)
         let holder = try await Holder(of: mutex)
-        let count = 1_000
+        let count = 4_000
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<count { group.addTask { try await mutex.withLock { $0 += 1 } } }
             #expect(await Self.count(of: mutex, becomes: count))

@@ -188,12 +188,12 @@ import Interlock
         let held = try HeldPool()
         let ran = Counter()
         let run = AwaitedRun { ran.increment() }
-        let task = Task { [pool = held.pool] in await pool.suspend(for: run, .normal) }
+        let task = Task { [pool = held.pool] in try await pool.suspend(for: run, .normal) }
         await eventually("it is submitted, and the task waits") { run.isAwaited }
         held.pool.closeNow()
         #expect(!run.isAwaited, "the thread that closes hands it back")
         task.cancel()
-        #expect(await task.value == .closed)
+        await #expect(throws: WorkerPoolError.closed(pool: held.pool.name)) { try await task.value }
         held.release()
         #expect(ran.value == 0)
     }
@@ -301,26 +301,26 @@ import Interlock
 
     @Test func aLimitThatIsNotReachedLeavesNothing() async throws {
         let pool = try WorkerPool(threads: 1)
-        func limited() async -> WeakBox {
+        func limited() async throws -> WeakBox {
             let run = AwaitedRun(before: .now + .seconds(90_000)) {}
-            #expect(await pool.suspend(for: run, .normal) == .ran)
+            #expect(try await pool.suspend(for: run, .normal) == .ran)
             return WeakBox(run)
         }
-        let run = await limited()
+        let run = try await limited()
         await eventually("no timer holds the run") { run.object == nil }
     }
 
     @Test func aTasksWorkHasItsPriority() async throws {
         let held = try HeldPool()
         let order = Trace<WorkerPool.Priority>()
-        let tasks = await withTaskGroup { group in
+        let tasks = try await withThrowingTaskGroup { group in
             for priority in [WorkerPool.Priority.low, .normal, .high] {
                 let run = AwaitedRun { order.add(priority) }
-                group.addTask { [pool = held.pool] in await pool.suspend(for: run, priority) }
+                group.addTask { [pool = held.pool] in try await pool.suspend(for: run, priority) }
                 await eventually("it is submitted, and the task waits") { run.isAwaited }
             }
             held.release()
-            return await group.reduce(into: []) { $0.append($1) }
+            return try await group.reduce(into: []) { $0.append($1) }
         }
         #expect(tasks == [.ran, .ran, .ran])
         #expect(order.events == [.high, .normal, .low])
