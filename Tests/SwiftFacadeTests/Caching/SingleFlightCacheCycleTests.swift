@@ -164,6 +164,21 @@ import Interlock
             }
             return try askWithLimit()
         },
+        "the cost of a value": {
+            // Of one thread.
+            final class Place: @unchecked Sendable {
+                var cache: SingleFlightCache<Int, Int>?
+                var error: (any Error)?
+            }
+            let place = Place()
+            place.cache = SingleFlightCache(costLimit: 9) { key, _ in
+                do { _ = try ask(place.cache!, key) { 1 } } catch { place.error = error }
+                return 1
+            }
+            _ = try ask(place.cache!, 1) { 1 }
+            if let error = place.error { throw error }
+            return 0
+        },
         "work on a queue": {
             let cache = SingleFlightCache<Int, Int>()
             return try await cache.value(forKey: 1) { try await GCD.run { try ask(cache, 1) { 1 } } }

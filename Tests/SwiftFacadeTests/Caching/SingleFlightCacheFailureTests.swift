@@ -100,6 +100,8 @@ import Interlock
         let cache = SingleFlightCache<Int, Int>(failureAge: .seconds(10_000))
         let errors: [any Error] = [
             CancellationError(), SingleFlightTimedOut(key: 1), CircularComputation(key: 1),
+            WorkerPoolRunError.failed(CircularComputation(key: 1)),
+            WorkerPoolRunError.failed(WorkerPoolRunError<any Error>.failed(SingleFlightTimedOut(key: 1))),
         ]
         for (number, error) in errors.enumerated() {
             #expect(throws: (any Error).self) { try Self.ask(cache) { throw error } }

@@ -16,7 +16,7 @@ final class TimerlessClock: Clock, Sendable {
         static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
     }
 
-    private let time = Mutex(Duration.zero)
+    private let time = Locked(Duration.zero)
 
     var now: Instant { Instant(offset: time.withLock { $0 }) }
     var minimumResolution: Duration { .zero }

@@ -234,7 +234,7 @@ struct Shortening<Elements: Sequence & Sendable>: Sequence, Sendable where Eleme
 private final class Writer: Sendable {
     private let rounds = Atomic<Int>(0)
     private let isEnding = Atomic<Bool>(false)
-    private let thread = Mutex<TestThread?>(nil)
+    private let thread = Locked<TestThread?>(nil)
 
     init<Elements>(_ changing: Changing<Elements>) {
         let thread = TestThread { [self] in

@@ -78,10 +78,24 @@ final class Meeting: Sendable {
     }
 }
 
+/// A value under a lock that ThreadSanitizer sees: the standard library's `Mutex` is not built for it.
+final class Locked<Value>: @unchecked Sendable {
+    private let lock = NSLock()
+    private var value: Value
+
+    init(_ value: Value) { self.value = value }
+
+    func withLock<Result>(_ body: (inout Value) -> Result) -> Result {
+        lock.lock()
+        defer { lock.unlock() }
+        return body(&value)
+    }
+}
+
 /// Runs jobs, and calls a closure on the thread that brings one, which resumes a task.
 final class CallingExecutor: TaskExecutor {
     private let running = Atomic<Int>(0)
-    private let onNext = Mutex<(@Sendable () -> Void)?>(nil)
+    private let onNext = Locked<(@Sendable () -> Void)?>(nil)
 
     /// Its tasks are suspended.
     var isIdle: Bool { running.load(ordering: .acquiring) == 0 }
@@ -101,8 +115,8 @@ final class CallingExecutor: TaskExecutor {
 
 /// Runs jobs; while it is closed it keeps them, and stalls the thread that brings one, if that is asked for.
 final class Gate: TaskExecutor {
-    private let kept = Mutex<[UnownedJob]?>(nil)
-    private let stalling = Mutex<(isReached: Event, end: Event)?>(nil)
+    private let kept = Locked<[UnownedJob]?>(nil)
+    private let stalling = Locked<(isReached: Event, end: Event)?>(nil)
     private let running = Atomic<Int>(0)
 
     /// Its tasks are suspended.

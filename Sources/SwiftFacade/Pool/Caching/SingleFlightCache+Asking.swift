@@ -186,7 +186,7 @@ extension SingleFlightCache {
     func finish(_ flight: Flight<Value>, _ key: Key, _ result: Result<Value, any Error>) {
         let time = age()
         var removed = CacheState<Key, Value>.Removed()
-        let (value, failure) = nodes(of: result, key, at: time)
+        let (value, failure) = nodes(of: result, flight, key, at: time)
         let deliveries = state.withWriteLock { state -> [Delivery<Value>] in
             // Otherwise it was given up, or a change of the key has overtaken it.
             let isKept = state.flights[key] === flight
@@ -207,11 +207,16 @@ extension SingleFlightCache {
     @inlinable
     func nodes(
         of result: Result<Value, any Error>,
+        _ flight: Flight<Value>,
         _ key: Key,
         at time: Duration
     ) -> (value: SieveStore<Key, Value>.Node?, failure: SieveStore<Key, any Error>.Node?) {
         switch result {
-        case .success(let value): (node(value, key, at: time, "SingleFlightCache.value"), nil)
+        case .success(let value):
+            // The cost is a part of the computation: it may ask for other values.
+            FlightWaits.inside(cost == nil ? nil : flight) {
+                (node(value, key, at: time, "SingleFlightCache.value"), nil)
+            }
         case .failure(let error) where failureAge != nil && !isAboutAWait(error):
             (nil, SieveNode.allocate(key, error, born: time, cost: 0))
         case .failure: (nil, nil)

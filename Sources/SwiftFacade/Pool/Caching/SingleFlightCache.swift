@@ -24,7 +24,7 @@ import InterlockSync
 ///
 /// **Errors** go to every waiter and are not kept: the next question has the value computed again. With a `failureAge`
 /// an error is kept that long, and answers the questions until then. A `CancellationError`, a ``CircularComputation``
-/// and a ``SingleFlightTimedOut`` are about one wait, and are never kept.
+/// and a ``SingleFlightTimedOut`` are about one wait, and are never kept, nor inside a ``WorkerPoolRunError``.
 ///
 /// **Cancellation and limits** concern the question: it ends with `CancellationError` or ``SingleFlightTimedOut``, and
 /// the other questions wait on. With its last waiter a computation is given up: one that has not begun does not run,
@@ -91,7 +91,7 @@ public final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>:
     /// - Parameters:
     ///   - costLimit: The most that the values kept cost together.
     ///   - cost: What a value costs, 0 or more. Called once a value, outside the cache's lock, by the thread or task
-    ///     that computes or gives it, before it is kept.
+    ///     that computes or gives it, before it is kept; a part of the computation.
     /// - Precondition: `capacity`, `costLimit` and each cost are not negative; otherwise it is misuse.
     public convenience init<Time: Clock>(
         capacity: Int = .max,

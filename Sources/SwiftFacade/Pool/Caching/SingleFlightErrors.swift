@@ -29,8 +29,21 @@ public struct SingleFlightTimedOut: Error, CustomStringConvertible {
     public var description: String { "the value of \(key) was not there in time" }
 }
 
-/// Whether an error is about one computation's wait and not about its key: it says nothing to later questions.
+/// Whether an error, or that of the work of a run, is about one computation's wait and not about its key: it says
+/// nothing to later questions.
 @usableFromInline
 func isAboutAWait(_ error: any Error) -> Bool {
-    error is CancellationError || error is CircularComputation || error is SingleFlightTimedOut
+    if let run = error as? any RunError, let failure = run.failure { return isAboutAWait(failure) }
+    return error is CancellationError || error is CircularComputation || error is SingleFlightTimedOut
+}
+
+/// An error of a run, with that of its work inside.
+private protocol RunError {
+    var failure: (any Error)? { get }
+}
+
+extension WorkerPoolRunError: RunError {
+    fileprivate var failure: (any Error)? {
+        if case .failed(let error) = self { error } else { nil }
+    }
 }

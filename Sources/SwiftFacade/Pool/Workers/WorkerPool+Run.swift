@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Work with an outcome: the caller blocks or suspends. Limits and cancellation are
-// about the beginning: work that has begun is waited for, so no outcome is lost and nothing runs unobserved.
+// Work with an outcome: the caller blocks or suspends. Limits and cancellation are about the beginning: work that has
+// begun is waited for, so no outcome is lost and nothing runs unobserved.
 
 import InterlockSync
 
 extension WorkerPool {
     // MARK: Blocking
 
-    // In async code, too, a closure that does not suspend fits this overload; disfavoured, it is not chosen there.
+    // In async code, too, a closure that does not suspend fits this overload; disfavoured, it is not chosen there, but in
+    // the code of a file's top level (Swift 6.3).
     /// Runs `work` on a thread of the pool, and waits for its outcome. Blocks the thread; a worker of the pool may
     /// run it itself, and runs no other job meanwhile.
     ///
@@ -28,7 +29,7 @@ extension WorkerPool {
     /// Runs `work` on a thread of the pool, if it begins within `timeout`, and waits for its outcome. Blocks the
     /// thread; a worker of the pool may run it itself, and runs no other job meanwhile.
     ///
-    /// - Returns: What `work` returns, or `nil` if it had not begun in time: it will not run.
+    /// - Returns: What `work` returns, or `nil` if it had not begun in time, also where the pool is closed: it will not run.
     /// - Throws: ``WorkerPoolRunError/failed(_:)`` with what `work` throws; ``WorkerPoolRunError/notRun(_:)`` where the
     ///   pool is closed before it has begun.
     @inlinable
@@ -71,7 +72,7 @@ extension WorkerPool {
 
     /// Runs `work` on a thread of the pool, and waits for its outcome. Suspends the task.
     ///
-    /// If the task is cancelled before the work has begun, the work never runs, and is released at once.
+    /// If the task is cancelled before the work has begun, the work never runs, and is released before this throws.
     ///
     /// - Returns: What `work` returns.
     /// - Throws: What `work` throws; `CancellationError` where it was cancelled before it began;
@@ -86,7 +87,9 @@ extension WorkerPool {
 
     /// Runs `work` as the suspending `run(priority:_:)`, if it begins within `timeout`.
     ///
-    /// - Returns: What `work` returns, or `nil` if it had not begun in time: it will not run.
+    /// - Returns: What `work` returns, or `nil` if it had not begun in time, also where the pool is closed: it will not run.
+    /// - Throws: What `work` throws; `CancellationError` where it was cancelled before it began;
+    ///   ``WorkerPoolError/closed(pool:)`` where the pool was closed before it began and before `timeout`.
     @inlinable
     public func run<Value: Sendable>(
         priority: Priority = .normal,

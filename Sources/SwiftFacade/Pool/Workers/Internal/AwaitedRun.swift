@@ -14,8 +14,8 @@
 import CInterlock
 import InterlockSync
 
-/// Memory for the result of work, initialised by the work and read after its end.
-// The run's lock orders the two.
+/// Memory for the result of work: initialised where the run ended with `.ran`, and nowhere else.
+// The work initialises it before that end, which the caller reads under the run's lock.
 @frozen @usableFromInline
 package struct AwaitedResult<Outcome: Sendable>: @unchecked Sendable {
     @usableFromInline package let place = UnsafeMutablePointer<Outcome>.allocate(capacity: 1)
