@@ -79,6 +79,7 @@ final class Meeting: Sendable {
 }
 
 /// A value under a lock that ThreadSanitizer sees: the standard library's `Mutex` is not built for it.
+// The lock guards the value.
 final class Locked<Value>: @unchecked Sendable {
     private let lock = NSLock()
     private var value: Value

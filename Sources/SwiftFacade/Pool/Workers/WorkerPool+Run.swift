@@ -8,8 +8,8 @@ import InterlockSync
 extension WorkerPool {
     // MARK: Blocking
 
-    // In async code, too, a closure that does not suspend fits this overload; disfavoured, it is not chosen there, but in
-    // the code of a file's top level (Swift 6.3).
+    // In async code, too, a closure that does not suspend fits this overload; disfavoured, it is not chosen there,
+    // except at a file's top level (Swift 6.3).
     /// Runs `work` on a thread of the pool, and waits for its outcome. Blocks the thread; a worker of the pool may
     /// run it itself, and runs no other job meanwhile.
     ///
@@ -29,7 +29,8 @@ extension WorkerPool {
     /// Runs `work` on a thread of the pool, if it begins within `timeout`, and waits for its outcome. Blocks the
     /// thread; a worker of the pool may run it itself, and runs no other job meanwhile.
     ///
-    /// - Returns: What `work` returns, or `nil` if it had not begun in time, also where the pool is closed: it will not run.
+    /// - Returns: What `work` returns, or `nil` if it had not begun in time, also where the pool is closed: it will not
+    ///   run.
     /// - Throws: ``WorkerPoolRunError/failed(_:)`` with what `work` throws; ``WorkerPoolRunError/notRun(_:)`` where the
     ///   pool is closed before it has begun.
     @inlinable
@@ -87,7 +88,8 @@ extension WorkerPool {
 
     /// Runs `work` as the suspending `run(priority:_:)`, if it begins within `timeout`.
     ///
-    /// - Returns: What `work` returns, or `nil` if it had not begun in time, also where the pool is closed: it will not run.
+    /// - Returns: What `work` returns, or `nil` if it had not begun in time, also where the pool is closed: it will not
+    ///   run.
     /// - Throws: What `work` throws; `CancellationError` where it was cancelled before it began;
     ///   ``WorkerPoolError/closed(pool:)`` where the pool was closed before it began and before `timeout`.
     @inlinable
