@@ -26,6 +26,8 @@ else
 fi
 build=("$SWIFT_ROOT/bin/swift" build --package-path "$root/Workshop/Benchmarks/Operations"
     --scratch-path "$root/.build-bench-operations" -c release -j "$(nproc)" --disable-build-manifest-caching)
+# SwiftPM does not compile a module again where only the bodies that it has inlined from another one have changed.
+rm -rf "$root"/.build-bench-operations/release/{Interlock*,bench_*}.build
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 if ! "${build[@]}" >"$log" 2>&1; then

@@ -19,6 +19,8 @@ install_missing "build the benchmarks" libbsd-dev
 require_swift
 build=("$SWIFT_ROOT/bin/swift" build --package-path "$root/Workshop/Benchmarks/Swift" --scratch-path "$root/.build-bench-swift"
     -c release -j "$(nproc)" --disable-build-manifest-caching)
+# SwiftPM does not compile a module again where only the bodies that it has inlined from another one have changed.
+rm -rf "$root"/.build-bench-swift/release/{Interlock*,bench_*}.build
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 if ! "${build[@]}" >"$log" 2>&1; then
