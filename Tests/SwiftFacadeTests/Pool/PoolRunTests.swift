@@ -139,8 +139,11 @@ import Interlock
         await blocking {
             let error = #expect(throws: WorkerPoolRunError<Never>.self) { try Self.block(pool) { 1 } }
             #expect(error == .notRun(.closed(pool: "shut")))
+            let late = try! Self.block(pool, timeout: .zero) { 1 }
+            #expect(late == nil)
         }
         await #expect(throws: WorkerPoolError.closed(pool: "shut")) { try await pool.run { 1 } }
+        #expect(try await pool.run(timeout: .zero) { 1 } == nil)
         let completed = Handshake()
         pool.run(deliverOn: .global()) { () throws(JobFailure) in
             1
