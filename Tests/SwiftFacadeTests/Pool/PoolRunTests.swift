@@ -278,6 +278,12 @@ import Interlock
         }
         running.cancel()
         #expect(try await running.value == .cancelled)
+        let asking = Task {
+            await untilCancelled()
+            return try await pool.run { 1 }
+        }
+        asking.cancel()
+        await #expect(throws: CancellationError.self) { try await asking.value }
         #expect(run.object == nil, "the pool has no job of it")
         held.release()
     }
@@ -391,7 +397,9 @@ import Interlock
             task.cancel()
             switch await task.result {
             case .success: returned.increment()
-            case .failure: cancelled.increment()
+            case .failure(let error):
+                #expect(error is CancellationError)
+                cancelled.increment()
             }
         }
         #expect(ran.value == returned.value && returned.value + cancelled.value == 500)

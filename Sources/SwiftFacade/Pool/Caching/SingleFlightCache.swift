@@ -91,7 +91,7 @@ public final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>:
     /// - Parameters:
     ///   - costLimit: The most that the values kept cost together.
     ///   - cost: What a value costs, 0 or more. Called once a value, outside the cache's lock, by the thread or task
-    ///     that computes or gives it, before it is kept; a part of the computation.
+    ///     that computes or gives it, before it is kept; where it is computed, a part of that.
     /// - Precondition: `capacity`, `costLimit` and each cost are not negative; otherwise it is misuse.
     public convenience init<Time: Clock>(
         capacity: Int = .max,

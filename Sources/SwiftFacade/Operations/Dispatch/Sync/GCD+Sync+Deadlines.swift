@@ -12,8 +12,9 @@ extension GCD {
     /// Runs `body` on `queue` and blocks until it has ended, if it begins within `timeout`.
     ///
     /// The limit is on the wait for the queue, not on `body`. The queue runs `body` on a thread of its own while the
-    /// calling one waits: two changes of threads, where ``sync(on:_:)`` on a free queue has none and costs a hundredth.
-    /// Most of that is libdispatch's `async` and the wake-up. What would wait for itself is misuse, also with a limit.
+    /// calling one waits: two changes of threads, where ``sync(on:_:)`` on a free queue has none and costs less than
+    /// a hundredth. Most of that is libdispatch's `async` and the wake-up. What would wait for itself is misuse, also
+    /// with a limit.
     ///
     /// - Returns: `nil` if `body` had not begun in time: it will not run, and nothing of it is left.
     @available(*, noasync, message: "it blocks the thread; use `try await GCD.run(on:timeout:)`")
